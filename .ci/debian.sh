@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# What the tests need from Debian: installed where that is possible, named where it is not.
+set -euo pipefail
+missing=()
+command -v chromium >/dev/null || missing+=(chromium)
+[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && exit 0
+fi
+echo "The browser tests need these Debian packages: ${missing[*]}. Install them with: sudo apt-get install ${missing[*]}" >&2
+exit 1

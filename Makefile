@@ -1,0 +1,45 @@
+# The commands of the course. `make course` does the main job, `make test` is what CI runs.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+RUN := .venv/bin/python
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+
+.PHONY: course site release grade lab test bench clean environment
+
+course: environment release site
+	@echo "== sample class"
+	@$(RUN) -m autograder sample
+	@$(RUN) -m autograder grade
+	@echo "the book:  _build/html/index.html"
+
+environment:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and there is none here." >&2; exit 1; }
+	@"$(PYTHON)" autograder/environment.py
+
+release: environment
+	@echo "== exercises"
+	@$(RUN) -m autograder release
+
+_build/matrix.json: $(shell find solutions autograder -name '*.py' -not -path '*/.*' 2>/dev/null)
+	@echo "== every mistake against every check"
+	@mkdir -p _build
+	@$(RUN) -m autograder matrix --json > $@.new && mv $@.new $@
+
+site: release _build/matrix.json
+	@echo "== the book"
+	@.venv/bin/jupyter-book build . --path-output . -W --keep-going
+
+grade: environment
+	@$(RUN) -m autograder grade
+
+lab: release
+	@$(RUN) -m autograder work
+	@$(RUN) -m jupyter lab --notebook-dir=_course/work
+
+test: site
+	@./.ci/debian.sh
+	@$(RUN) -m pytest
+
+clean:
+	rm -rf _build exercises/*/__pycache__
+	@echo "_course/ (submissions and marks) and .venv stay; remove them by hand."

@@ -1,0 +1,33 @@
+"""nbgrader's settings for this course: where things are, and our judge in its pipeline."""
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from autograder.course import Course  # noqa: E402  (the path comes first)
+from autograder.gradebook import find_own_commands  # noqa: E402
+from autograder.release import stub_config, write_sources  # noqa: E402
+
+find_own_commands()
+c = get_config()  # noqa: F821  (given by nbgrader)
+
+course = Course()
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.source_directory = str(course.root / "source")
+c.CourseDirectory.release_directory = str(ROOT / "exercises")
+c.CourseDirectory.submitted_directory = str(course.submitted)
+c.CourseDirectory.autograded_directory = str(course.root / "autograded")
+c.CourseDirectory.feedback_directory = str(course.root / "feedback")
+c.CourseDirectory.db_url = course.gradebook_url
+
+c.merge(stub_config())
+c.Autograde.sanitize_preprocessors = ["autograder.nbgrader_door.Rebuild"]
+c.Autograde.autograde_preprocessors = [
+    "autograder.nbgrader_door.Judge",
+    "nbgrader.preprocessors.AssignLatePenalties",
+]
+c.Autograde.pre_convert_hook = "autograder.nbgrader_door.refuse_early"
+
+# nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
+write_sources(course.root / "source")
