@@ -1,0 +1,188 @@
+"""`python -m autograder`: the commands of an instructor and an author."""
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from .errors import AuthorError, Refused, UnknownExercise
+from .exercise import ROOT
+
+console = Console(soft_wrap=True)
+
+
+@click.group()
+def main() -> None:
+    """Release, judge and report the exercises of Attention by Hand."""
+
+
+@main.command()
+def release() -> None:
+    """Bring exercises/ in step with solutions/."""
+    from .release import write_exercises
+
+    changed = write_exercises()
+    for path in changed:
+        console.print(f"  {path.relative_to(ROOT)}")
+    console.print(f"exercises/: {len(changed)} files changed" if changed else "exercises/: up to date")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the matrix for machines.")
+@click.option("--seed", default=1, show_default=True, help="What the hidden tests draw from.")
+@click.argument("exercise", nargs=-1)
+def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
+    """Prove the tests: every mistake and variant against every check. Exits 1 on a problem."""
+    from .exercise import all_names
+    from .matrix import matrix as prove
+
+    found = prove(list(exercise) or all_names(), seed)
+    if as_json:
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        _print_matrix(found)
+    sys.exit(1 if found["problems"] else 0)
+
+
+def _print_matrix(found: dict) -> None:
+    for exercise, rows in found["mistakes"].items():
+        checks = next(iter(rows.values()))["checks"]
+        table = Table(title=exercise, title_justify="left", caption=f"x: the check fails, as it should. {len(rows)} mistakes.", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table.add_column("mistake", no_wrap=True)
+        for number, _ in enumerate(checks, 1):
+            table.add_column(str(number), justify="center")
+        for name, row in rows.items():
+            table.add_row(name, *("x" if check in row["fails"] else "" for check in checks))
+        console.print(table)
+        console.print("  ".join(f"{number} {check}" for number, check in enumerate(checks, 1)))
+        right = found["variants"][exercise]
+        console.print(f"{sum(not row['fails'] for row in right.values())} of {len(right)} right answers pass every check: {', '.join(right)}\n")
+    for problem in found["problems"]:
+        console.print(f"[red]problem[/red] {problem}")
+
+
+@main.command()
+def sample() -> None:
+    """Lay out a sample class under _course/submitted/."""
+    from .course import Course
+    from .sample import write_sample
+
+    course = Course()
+    console.print(f"{_short(course.submitted)}: {write_sample(course)} new submissions")
+
+
+@main.command()
+@click.option("--again", is_flag=True, help="Judge also what has been judged before.")
+@click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.")
+@click.argument("exercise", nargs=-1)
+def grade(exercise: tuple[str, ...], again: bool, seconds: float | None) -> None:
+    """Judge everything under _course/submitted/ and write marks, feedback and a report."""
+    from .course import Course, write_whole
+    from .exercise import all_names, load
+    from .grading import grade as run, handed_in
+    from .limits import Limits
+    from .report import report_page
+
+    course, names = Course(), [load(name).name for name in exercise] or all_names()
+    limits = Limits(request_seconds=seconds) if seconds else Limits()
+    count = len(handed_in(course, names))
+    if not count:
+        console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
+        sys.exit(1)
+    entries = _with_progress(run(course, names, limits, again), count)
+    _print_marks(entries)
+    report = course.root / "report.html"
+    write_whole(report, report_page(entries))
+    console.print(f"the class: {_short(report)}")
+
+
+def _short(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def _with_progress(steps, count: int) -> list:
+    entries = []
+    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("starting the judge", total=count)
+        for learner, exercise, entry in steps:
+            progress.update(task, description=f"{learner} {exercise}")
+            if entry is not None:
+                entries.append(entry)
+                progress.advance(task)
+                if not console.is_terminal:
+                    console.print(_line(entry))
+    return entries
+
+
+def _line(entry) -> str:
+    return f"{entry.learner} {entry.exercise}: " + (f"not judged: {entry.refused}" if entry.refused else _points(entry.score))
+
+
+def _points(score: float | None) -> str:
+    return "to be judged again" if score is None else f"{score:g}"
+
+
+def _print_marks(entries: list) -> None:
+    from .exercise import load
+
+    table = Table(title="Marks", title_justify="left")
+    for column in ("learner", "exercise", "points", "what happened"):
+        table.add_column(column)
+    for entry in sorted(entries, key=lambda e: (e.exercise, e.learner)):
+        most = sum(load(entry.exercise).checks.values())
+        points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
+        table.add_row(entry.learner, entry.exercise, points, _summary(entry))
+    console.print(table)
+
+
+def _summary(entry) -> str:
+    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
+    from .kit.outcome import Outcome
+
+    if entry.refused:
+        return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
+    troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
+    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
+    return ", ".join(list(words)[:3]) if words else "all passed"
+
+
+@main.command()
+def work() -> None:
+    """Copy exercises/ to _course/work/, where a learner may write; answers there are kept."""
+    from .course import Course
+
+    source, target = ROOT / "exercises", Course().root / "work"
+    for path in sorted(p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+        copy = target / path.relative_to(source)
+        if path.suffix == ".ipynb" and copy.exists():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    console.print(f"the exercises to work on: {_short(target)}")
+
+
+def run() -> None:
+    """Run the command; errors that a person can mend are one sentence, not a traceback."""
+    try:
+        main(standalone_mode=False)
+    except (AuthorError, UnknownExercise, Refused) as error:
+        console.print(f"[red]{type(error).__name__}[/red] {error}", highlight=False)
+        sys.exit(2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        console.print("stopped; what was judged so far is kept")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

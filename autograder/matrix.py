@@ -1,0 +1,58 @@
+"""The proof of the tests: every known mistake and variant against every check."""
+from __future__ import annotations
+
+from . import exercise as exercises
+from .exercise import Exercise
+from .judge import counted, known_learner, reference_learner
+from .kit.outcome import Outcome
+from .kit.suite import judge_check
+from .known import Known
+
+
+def matrix(names: list[str], seed: int) -> dict:
+    """Return what every known answer does in every check, and the problems that this shows."""
+    found = [exercises.load(name) for name in names]
+    mistakes = {e.name: {m.name: _mistake_row(e, m, seed) for m in e.mistakes} for e in found}
+    variants = {e.name: {v.name: _row(e, v, seed) for v in e.variants} for e in found}
+    return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
+
+
+def _mistake_row(exercise: Exercise, known: Known, seed: int) -> dict:
+    return {**_row(exercise, known, seed), "hint": known.hint, "expected": list(known.fails), "checks": list(exercise.checks)}
+
+
+def _row(exercise: Exercise, known: Known, seed: int) -> dict:
+    outcomes = {check: _outcome(exercise, known, check, seed) for check in exercise.checks}
+    return {"title": known.title, "fails": {c: o.value for c, o in outcomes.items() if o is not Outcome.PASSED}}
+
+
+def _outcome(exercise: Exercise, known: Known, check: str, seed: int) -> Outcome:
+    learner = known_learner(exercise.name, known.name)
+    verdict, _, _ = judge_check(check, counted(exercise, check), learner, seed, reference_learner(exercise.name))
+    return verdict.outcome
+
+
+def _problems(found: list[Exercise], mistakes: dict, variants: dict) -> list[str]:
+    problems = []
+    for exercise in found:
+        rows = mistakes[exercise.name]
+        problems += [p for name, row in rows.items() for p in _mistake_problems(exercise.name, name, row)]
+        problems += [
+            f"{exercise.name}: the right answer {name} fails {check}"
+            for name, row in variants[exercise.name].items()
+            for check in row["fails"]
+        ]
+        caught = {check for row in rows.values() for check in row["fails"]}
+        problems += [f"{exercise.name}: no mistake fails {check}" for check in exercise.checks if check not in caught]
+    return problems
+
+
+def _mistake_problems(exercise: str, name: str, row: dict) -> list[str]:
+    fails, expected = set(row["fails"]), set(row["expected"])
+    if not fails:
+        return [f"{exercise}: the mistake {name} fails no check"]
+    unknown = expected - set(row["checks"])
+    missed = [f"{exercise}: the mistake {name} passes {check}" for check in sorted(expected - fails - unknown)]
+    extra = [f"{exercise}: the mistake {name} fails {check} too" for check in sorted(fails - expected)]
+    broken = [f"{exercise}: the judge failed on {name} in {c}" for c, o in row["fails"].items() if o == Outcome.JUDGE_FAILED.value]
+    return missed + extra + broken + [f"{exercise}: the mistake {name} names an unknown check {c}" for c in sorted(unknown)]

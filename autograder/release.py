@@ -1,0 +1,222 @@
+"""From solutions/ to exercises/: everything that a learner receives, and nothing else."""
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums, LockCells
+from traitlets.config import Config
+
+from . import exercise as exercises
+from .exercise import ROOT, Exercise, digest
+from .judge import print_of
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
+from .kit.suite import VISIBLE_SEED
+
+EXERCISES = ROOT / "exercises"
+HANDOUT = ROOT / "autograder" / "handout"
+KIT = ROOT / "autograder" / "kit"
+STUB = 'raise NotImplementedError("not answered yet")'
+NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "numpy", "pytest", "torch")
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def stub_config() -> Config:
+    """Return the settings with which answers are cut out; nbgrader_config.py uses the same."""
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
+    return config
+
+
+def write_exercises(target: Path = EXERCISES) -> list[Path]:
+    """Bring `target` in step with solutions/; return the files that were written or removed."""
+    changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
+    wanted: set[Path] = set()
+    for name in exercises.all_names():
+        files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
+        changed += [path for file, text in files.items() if (path := _write(file, text))]
+        wanted |= set(files)
+    return changed + _remove_others(target, wanted | {target / name for name in handout()})
+
+
+def write_sources(target: Path) -> None:
+    """Write the notebooks with answers, and what goes along, where nbgrader looks for sources.
+
+    Every nbgrader command asks for this, so it ends at once when nothing has changed.
+    """
+    stamp, now = target / "made-from", digest(exercises.SOLUTIONS) + digest(ROOT / "autograder")
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
+        return
+    for name in exercises.all_names():
+        exercise = exercises.load(name)
+        files = {**learner_files(exercise), f"{name}.ipynb": _text(source_notebook(exercise))}
+        for file, text in files.items():
+            _write(target / name / file, text)
+    _write(stamp, now)
+
+
+def handout() -> dict[str, str]:
+    """Return the files that stand beside the exercises, by path."""
+    files = {f.name: f.read_text(encoding="utf-8") for f in (HANDOUT / "__init__.py", HANDOUT / "README.md", HANDOUT / "conftest.py")}
+    files |= {f"kit/{f.name}": f.read_text(encoding="utf-8") for f in sorted(KIT.glob("*.py"))}
+    return {**files, "requirements.txt": learner_requirements()}
+
+
+def learner_requirements() -> str:
+    """Return the pins of what the exercises import, taken from the one file that has them all."""
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return "\n".join(pin for pin in pins if re.split("[=<> ]", pin)[0] in NEEDED) + "\n"
+
+
+def learner_files(exercise: Exercise) -> dict[str, str]:
+    """Return one exercise's files, by name."""
+    return {
+        f"{exercise.name}.ipynb": _text(released_notebook(exercise)),
+        f"test_{exercise.name}.py": visible_tests(exercise),
+        "exercise.json": _one_line_each(about(exercise)),
+        "check.py": (HANDOUT / "check.py").read_text(encoding="utf-8"),
+    }
+
+
+def source_notebook(exercise: Exercise) -> NotebookNode:
+    """Return the notebook with its answers and nbgrader's marks."""
+    cells = [_notebook_cell(cell) for cell in exercise.cells]
+    facts = {"title": exercise.title, "chapter": exercise.chapter}
+    return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}, "exercise": facts})
+
+
+def released_notebook(exercise: Exercise) -> NotebookNode:
+    """Return the notebook without its answers, made by nbgrader's own steps."""
+    notebook = source_notebook(exercise)
+    for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):
+        notebook, _ = step(config=stub_config()).preprocess(notebook, {})
+    return notebook
+
+
+def about(exercise: Exercise) -> dict:
+    """Return what `check()` knows of an exercise: points, and known mistakes by fingerprint."""
+    return {
+        "name": exercise.name,
+        "title": exercise.title,
+        "forbidden": list(exercise.forbidden_lists),
+        "points": exercise.checks,
+        "mistakes": [
+            {"name": m.name, "title": m.title, "hint": m.hint, "fails": list(m.fails), "prints": _visible_prints(exercise, m.name)}
+            for m in exercise.mistakes
+        ],
+    }
+
+
+def _one_line_each(facts: dict) -> str:
+    """Return JSON with one line for each fact and each mistake, so that a change shows as one line."""
+    lines = [f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in facts.items() if key != "mistakes"]
+    mistakes = ",\n  ".join(json.dumps(mistake, ensure_ascii=False) for mistake in facts["mistakes"])
+    return "{\n " + ",\n ".join([*lines, f'"mistakes": [\n  {mistakes}\n ]']) + "\n}\n"
+
+
+def _visible_prints(exercise: Exercise, mistake: str) -> dict:
+    tests = [t.name for t in exercise.tests if not t.hidden]
+    prints = {name: print_of(exercise.name, mistake, name, VISIBLE_SEED) for name in tests}
+    return {name: print_ for name, print_ in prints.items() if print_}
+
+
+def visible_tests(exercise: Exercise) -> str:
+    """Return the test file with only the visible tests and what these need."""
+    path = exercise.folder / f"test_{exercise.name}.py"
+    text = path.read_text(encoding="utf-8")
+    body = ast.parse(text).body
+    hidden = {test.name for test in exercise.tests if test.hidden}
+    kept = _needed([node for node in body if getattr(node, "name", None) not in hidden])
+    lines = text.splitlines()
+    for node in reversed(body):
+        if node not in kept:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            del lines[first - 1 : node.end_lineno]
+    return _one_gap(re.sub(r"^from autograder\.kit import .*$", _kit_import(kept), "\n".join(lines), flags=re.MULTILINE))
+
+
+def _needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements without the helpers that nothing left uses any more."""
+    while True:
+        used = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+        kept = [n for n in nodes if not _is_idle(n, used)]
+        if kept == nodes:
+            return nodes
+        nodes = kept
+
+
+def _is_idle(node: ast.stmt, used: set[str]) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name not in used and not node.decorator_list
+    if isinstance(node, ast.Assign):
+        return not {t.id for t in node.targets if isinstance(t, ast.Name)} & used
+    if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "autograder.kit":
+        return not {(a.asname or a.name).split(".")[0] for a in node.names} & used
+    return False
+
+
+def _kit_import(kept: list[ast.stmt]) -> str:
+    used = {n.id for node in kept for n in ast.walk(node) if isinstance(n, ast.Name)}
+    offered = [a.name for node in kept if getattr(node, "module", "") == "autograder.kit" for a in node.names]
+    return f"from kit import {', '.join(name for name in offered if name in used)}"
+
+
+def _one_gap(text: str) -> str:
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
+
+
+def _notebook_cell(cell: Cell) -> NotebookNode:
+    if cell.kind == TEXT:
+        return new_markdown_cell(cell.source, id=cell.id)
+    marks = {"grade": cell.kind == CHECK, "grade_id": cell.id, "locked": cell.kind in (CHECK, SETUP), "schema_version": 3, "solution": cell.kind == ANSWER, "task": False}
+    if cell.kind == CHECK:
+        marks["points"] = cell.points
+    return new_code_cell(cell.source, id=cell.id, metadata={"nbgrader": marks})
+
+
+def _text(notebook: NotebookNode) -> str:
+    return nbformat.writes(notebook) + "\n"
+
+
+def _write(path: Path, text: str) -> Path | None:
+    """Write a file if its content changes; return its path if it did."""
+    if path.is_file() and same_text(path.name, path.read_text(encoding="utf-8"), text):
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def same_text(name: str, one: str, other: str) -> bool:
+    """Return whether two files say the same; fingerprints may differ in their last digit."""
+    if one == other or name != "exercise.json":
+        return one == other
+    return _about_equal(json.loads(one), json.loads(other))
+
+
+def _about_equal(one, other) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-3, abs_tol=1e-3)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_about_equal(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_about_equal, one, other))
+    return one == other
+
+
+def _remove_others(target: Path, wanted: set[Path]) -> list[Path]:
+    """Remove what an earlier release left behind, and nothing that a person may have put there."""
+    left = [f for f in target.rglob("*") if f.is_file() and f not in wanted and f.name in ("exercise.json", "check.py")]
+    stale = {f.parent for f in left}
+    for folder in stale:
+        shutil.rmtree(folder)
+    return sorted(stale)

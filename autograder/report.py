@@ -1,0 +1,39 @@
+"""One page for the class: marks by check, and which mistakes it makes."""
+from __future__ import annotations
+
+from collections import Counter
+
+from . import exercise as exercises
+from .feedback import templates
+from .journal import Entry
+from .kit.outcome import Outcome
+
+
+def report_page(entries: list[Entry]) -> str:
+    """Return the page as HTML that needs nothing but itself."""
+    names = sorted({entry.exercise for entry in entries})
+    sections = [_section(name, [e for e in entries if e.exercise == name]) for name in names]
+    return templates().get_template("report.html").render(sections=sections, outcomes=list(Outcome))
+
+
+def _section(name: str, entries: list[Entry]) -> dict:
+    exercise = exercises.load(name)
+    return {
+        "exercise": exercise,
+        "points": sum(exercise.checks.values()),
+        "entries": entries,
+        "mistakes": _mistakes(entries),
+        "passed": {check: _share_passed(check, entries) for check in exercise.checks},
+    }
+
+
+def _mistakes(entries: list[Entry]) -> list[tuple[str, int]]:
+    """Return the named mistakes with the number of learners who made them, the commonest first."""
+    made = ({v.mistake.title for v in entry.verdicts if v.mistake} for entry in entries)
+    return Counter(title for titles in made for title in sorted(titles)).most_common()
+
+
+def _share_passed(check: str, entries: list[Entry]) -> str:
+    verdicts = [v for entry in entries for v in entry.verdicts if v.check == check]
+    passed = sum(v.outcome is Outcome.PASSED for v in verdicts)
+    return f"{passed} of {len(verdicts)}"

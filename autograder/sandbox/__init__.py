@@ -1,0 +1,1 @@
+"""Where the learner's code runs; README.md is the theory of operation."""

@@ -1,0 +1,97 @@
+"""The worker: runs one learner's cells and answers calls. Nothing in it is trusted.
+
+It has the learner's code and the inputs of the call at hand; no expected value, test or seed.
+"""
+from __future__ import annotations
+
+import os
+import resource
+import socket
+
+from ..kit.cells import silence_check
+from ..kit.forbidden import Guard
+from ..kit.operations import Operations, classify
+from ..kit.outcome import Stopped
+from . import wire
+
+MEGABYTE = 1 << 20
+
+
+def serve(link: socket.socket, shell, limits: dict) -> None:
+    """Answer the judge's requests until it closes the link."""
+    _shut_out(link)
+    _limit(limits)
+    worker = _Worker(shell)
+    while True:
+        try:
+            request = wire.receive(link)
+        except wire.Closed:
+            return
+        wire.send(link, worker.answer(request))
+
+
+class _Worker:
+    def __init__(self, shell):
+        self._shell = shell
+        self._operations: Operations | None = None
+        silence_check()
+
+    def answer(self, request: dict) -> dict:
+        try:
+            return {"value": self._do(**request)}
+        except Stopped as error:
+            return _told(error)
+        except BaseException as error:  # the learner's code may raise anything, even SystemExit
+            return _told(classify(error))
+
+    def _do(self, do: str, **rest):
+        if do == "begin":
+            self._operations = Operations(self._shell.user_ns, Guard(rest["forbidden"]))
+            return None
+        if do == "cell":
+            return self._run_cell(rest["source"])
+        return getattr(self._operations, do)(**rest)
+
+    def _run_cell(self, source: str) -> None:
+        result = self._shell.run_cell(source, store_history=False, silent=True)
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None:
+            raise error
+
+
+def _told(error: Stopped | BaseException) -> dict:
+    """Return an error as a message: its class and the words to make it again."""
+    words = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
+    return {"error": type(error).__name__, "words": words}
+
+
+def _shut_out(link: socket.socket) -> None:
+    """Leave the worker without a terminal, an environment or any file but its own link."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    keep = link.fileno()
+    os.closerange(3, keep)
+    os.closerange(keep + 1, 4096)
+    os.environ.clear()
+
+
+def _limit(limits: dict) -> None:
+    """Set what the worker may use; `limits` holds seconds, megabytes and counts."""
+    hard = {
+        resource.RLIMIT_CPU: limits["cpu_seconds"],
+        resource.RLIMIT_FSIZE: limits["file_megabytes"] * MEGABYTE,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: 64,
+    }
+    if limits["memory_megabytes"]:
+        # torch's libraries take address space at rest; the budget counts from there.
+        hard[resource.RLIMIT_AS] = _address_space() + limits["memory_megabytes"] * MEGABYTE
+    for what, most in hard.items():
+        resource.setrlimit(what, (most, most))
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm") as counts:
+        return int(counts.read().split()[0]) * resource.getpagesize()

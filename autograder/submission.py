@@ -1,0 +1,179 @@
+"""Untrusted bytes in, a checked submission out: sources of known answer cells, nothing else."""
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jupytext
+
+from .errors import Refused
+from .exercise import Exercise
+from .kit.cells import defined_names
+from .release import released_notebook
+
+MOST_BYTES = 8 << 20
+MOST_CELLS = 2000
+LONGEST_CELL = 200_000
+LEARNER = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one learner answered in one exercise."""
+
+    learner: str
+    exercise: str
+    answers: dict[str, str]
+    notes: dict[str, str] = field(default_factory=dict)  # by answer cell: how it was found
+    lost_names: dict[str, str] = field(default_factory=dict)  # defined in cells that are not taken
+
+
+@dataclass(frozen=True)
+class _Loose:
+    """A code cell of the submission, with the name that it claims."""
+
+    name: str
+    source: str
+
+
+def check_learner(name: str) -> str:
+    """Return the learner's name; raises `Refused` if it is no name but, say, a path."""
+    if not LEARNER.fullmatch(name) or ".." in name:
+        raise Refused(f"learner {name[:80]!r}", "this is not a learner's name", "Use up to 64 letters, digits and _ . @ -, without .. and not beginning with . or -")
+    return name
+
+
+def read(path: Path, learner: str, exercise: Exercise) -> Submission:
+    """Return the submission in a notebook (.ipynb) or a py:percent script (.py); raises `Refused`."""
+    cells = _code_cells(_bytes(path), path)
+    return _match(cells, check_learner(learner), exercise)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Refused(str(path.name), f"it cannot be opened ({error.strerror})", "Hand in the notebook file itself") from None
+    try:
+        _check_file(os.fstat(fd), path)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES + 1)
+    finally:
+        os.close(fd)
+
+
+def _check_file(facts: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise Refused(path.name, "it is not a plain file", "Hand in the notebook file itself, not a link or a folder")
+    if facts.st_size > MOST_BYTES:
+        raise Refused(path.name, f"it has {facts.st_size >> 20} MB and at most {MOST_BYTES >> 20} are read", "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again")
+
+
+def _code_cells(data: bytes, path: Path) -> list[_Loose]:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _unreadable(path, "it is not text in UTF-8") from None
+    cells = _of_script(text, path) if path.suffix == ".py" else _of_notebook(_json(text, path), path)
+    if len(cells) > MOST_CELLS or any(len(cell.source) > LONGEST_CELL for cell in cells):
+        raise Refused(path.name, "it has too many cells, or one that is too long", "Remove what does not belong to the exercise and hand in again")
+    return cells
+
+
+def _json(text: str, path: Path):
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise _unreadable(path, "it is nested too deeply") from None
+    except ValueError as error:
+        raise _unreadable(path, f"it is not JSON: {error}") from None
+
+
+def _of_notebook(raw, path: Path) -> list[_Loose]:
+    """Return the code cells of a notebook of any format since 2.
+
+    By hand, because of a stranger's notebook only two fields a cell are wanted, and nbformat
+    converts and validates all the rest, with whatever exception the rest makes it raise.
+    """
+    version = raw.get("nbformat") if isinstance(raw, dict) else None
+    if version == 4:
+        cells = _list(raw.get("cells"))
+    elif version in (2, 3):
+        cells = [cell for sheet in _list(raw.get("worksheets")) if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
+    else:
+        raise _unreadable(path, f"it is JSON but not a notebook of a known format (nbformat {str(version)[:20]})")
+    code = [cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    return [_Loose(_claimed(cell.get("metadata"), cell.get("id")), _joined(cell.get("source", cell.get("input")))) for cell in code]
+
+
+def _list(value) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _joined(source) -> str:
+    return source if isinstance(source, str) else "".join(line for line in _list(source) if isinstance(line, str))
+
+
+def _of_script(text: str, path: Path) -> list[_Loose]:
+    try:
+        cells = jupytext.reads(text, fmt="py:percent").cells
+    except Exception as error:  # its parser raises whatever the text makes it raise
+        raise _unreadable(path, f"it is not a py:percent script ({type(error).__name__})") from None
+    return [_Loose(_claimed(cell.metadata, cell.get("id")), cell.source) for cell in cells if cell.cell_type == "code"]
+
+
+def _unreadable(path: Path, what: str) -> Refused:
+    return Refused(path.name, what, "Open it in JupyterLab, save it there and hand in again")
+
+
+def _claimed(metadata, identity) -> str:
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = marks.get("grade_id") if isinstance(marks, dict) else None
+    return str(name or identity)
+
+
+def _match(cells: list[_Loose], learner: str, exercise: Exercise) -> Submission:
+    stubs = {c.id: c.source for c in released_notebook(exercise).cells if c.id.startswith("answer-")}
+    answers, notes, taken = {}, {}, set()
+    for name, stub in stubs.items():
+        found = [c for c in cells if c.name == name]
+        if not found:
+            found = [c for c in cells if c.name not in stubs and defined_names(c.source) & exercise.promised[name]]
+            notes |= {name: "found by the name of its function: the cell had lost its mark"} if found else {}
+        if not found:
+            notes[name] = "this answer cell is not in the notebook"
+            continue
+        taken |= set(found)
+        answers[name] = _last_answered(found, stub)
+        if len({c.source for c in found}) > 1:
+            notes[name] = "the notebook has this answer cell more than once; the last answered one was judged"
+    lost = [c for c in cells if c not in taken and not _given(c, exercise)]
+    return Submission(learner, exercise.name, answers, notes, _lost(lost, exercise))
+
+
+def _last_answered(found: list[_Loose], stub: str) -> str:
+    return next((c.source for c in reversed(found) if c.source.strip() != stub.strip()), stub)
+
+
+def _given(cell: _Loose, exercise: Exercise) -> bool:
+    return cell.name in {c.id for c in exercise.cells}
+
+
+def _lost(cells: list[_Loose], exercise: Exercise) -> dict[str, str]:
+    """Return the names that only cells which are not taken define, with what to do about it."""
+    promised = set().union(*exercise.promised.values())
+    names = {name for cell in cells for name in defined_names(cell.source) | _imports(cell.source)} - promised
+    return {name: f"{name} is defined in a cell of its own, and only answer cells are handed in: move it into the answer" for name in sorted(names)}
+
+
+def _imports(source: str) -> set[str]:
+    try:
+        nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    return {(a.asname or a.name).split(".")[0] for node in nodes for a in node.names}
