@@ -1,0 +1,203 @@
+"""Tests of cross_attention. A docstring is the question that a learner reads when the test fails.
+
+One idea is tested at a time. Where the scale is not the question, the vectors that are matched
+are one number wide: the square root of 1 is 1. Where the widths are not the question, both
+sequences are equally wide, so that a mistake gives an output to look at and not an error.
+"""
+import torch
+from torch.nn import functional as F
+
+from kit import expect, visible
+
+NEAREST = torch.tensor([[1.0], [2.0], [3.0]]).log()  # matches of a 1 whose shares are 1/6, 2/6 and 3/6
+
+
+@visible("who_asks")
+def test_context_of_zeros(learner, draw):
+    """A context of zeros, times any matrix, has only zeros to give. Where does the rest of your output come from?"""
+    attention = _attention(learner, _weights(draw, 2, 2, 1, 5))
+    expect(attention(torch.tensor([[1.0, 2.0]]), torch.zeros(3, 2)), torch.zeros(1, 5), "output")
+
+
+@visible("who_asks")
+def test_one_word_reads_three(learner):
+    """A single word asks, three words of the context answer with shares of 1, 2 and 3 sixths. Which of the two sequences is averaged?"""
+    attention = _attention(learner, {"w_query": torch.eye(2)[:, :1], "w_key": torch.eye(2)[:, :1], "w_value": torch.eye(2)[:, 1:]})
+    # The first entry of a word is what it is matched by, the second what it has to give.
+    x, context = torch.tensor([[1.0, 100.0]]), torch.cat([NEAREST, torch.tensor([[0.0], [6.0], [12.0]])], dim=1)
+    expect(attention(x, context), torch.tensor([[8.0]]), "output")
+
+
+@visible("who_asks")
+def test_a_row_for_each_word_that_asks(learner, draw):
+    """Three words read five. How many rows has the output, and which of the matrices belong to the context?"""
+    x, context, weights = draw(3, 7), draw(5, 7), _weights(draw, 7, 7, 1, 11)
+    expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
+
+
+@visible("scale")
+def test_matches_of_four_and_eight(learner):
+    """Matches of 4 and 8 must reach softmax as scores of 2 and 4, for d_k is 4. What is the square root of d_k for?"""
+    same = torch.eye(4)
+    attention = _attention(learner, {"w_query": same, "w_key": same, "w_value": torch.eye(4, 5)})
+    x = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]])
+    context = 2 * torch.eye(3, 4)
+    scores = torch.tensor([[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
+    expect(attention(x, context), torch.softmax(scores, -1) @ context @ torch.eye(4, 5), "output")
+
+
+@visible("widths")
+def test_context_wider_than_x(learner, draw):
+    """A word of x has 2 numbers, a word of the context 7. Which of the three matrices has rows for which?"""
+    x, context, weights = draw(3, 2), draw(5, 7), _weights(draw, 2, 7, 1, 11)
+    expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
+
+
+@visible("batch")
+def test_two_axes_before_the_last_two(learner, draw):
+    """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
+    x, context, weights = draw(2, 3, 5, 7), draw(2, 3, 11, 7), _weights(draw, 7, 7, 1, 13)
+    expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
+
+
+@visible("mask")
+def test_hidden_word_of_the_context(learner):
+    """The mask is True where a word may look, and the shares that are left must add up to 1. When is the mask to be applied?"""
+    one = torch.eye(4)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(4)[:, 1:]})
+    # Without a mask a match of 1 has the shares 1, 2 and 3 of 6, a match of 2 their squares.
+    # With a 1 in each value the output shows them.
+    x, context = torch.cat([torch.tensor([[1.0], [2.0], [1.0]]), 5 * torch.eye(3)], dim=1), torch.cat([NEAREST, torch.eye(3)], dim=1)
+    mask = torch.tensor([[True, False, True], [False, True, True], [True, False, False]])
+    expect(attention(x, context, mask), torch.tensor([[1 / 4, 0.0, 3 / 4], [0.0, 4 / 13, 9 / 13], [1.0, 0.0, 0.0]]), "output")
+
+
+@visible("mask")
+def test_padding_of_a_batch(learner, draw):
+    """The context of the second sentence has three words and the rest is filling, for every word that asks. Which axis of the mask has length 1?"""
+    x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 1, 11)
+    mask = torch.tensor([[[True, True, True, True, True]], [[True, True, True, False, False]]])
+    expect(_attention(learner, weights)(x, context, mask), _expected(x, context, weights, mask), "output")
+
+
+@visible("blind_row")
+def test_word_that_sees_nothing(learner):
+    """The second word may look at nothing. Has it anything to average? What should stand in its row?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    # The first word matches the second of the context so badly that the first gets everything.
+    x, context = torch.tensor([[100.0, 1.0, 2.0], [1.0, 4.0, 6.0]]), torch.tensor([[0.0, 3.0, 5.0], [-1.0, 7.0, 9.0]])
+    mask = torch.tensor([[True, True], [False, False]])
+    expect(attention(x, context, mask), torch.tensor([[3.0, 5.0], [0.0, 0.0]]), "output")
+
+
+@visible("blind_row")
+def test_gradient_of_a_word_that_sees_nothing(learner, draw):
+    """The second word sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    _expect_numbers(_attention(learner, _weights(draw, 5, 5, 1, 7)), {"x": draw(2, 5), "context": draw(3, 5)}, mask)
+
+
+@visible("trains")
+def test_every_weight_learns(learner, draw):
+    """A module of this size has 5*2 + 5*2 + 5*3 = 35 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
+    attention = _attention(learner, _weights(draw, 5, 5, 2, 3))
+    expect(attention.trained(draw(2, 5), draw(3, 5)), (35, 35), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("text_reads")
+def test_words_read_patches(learner):
+    """Each word shares out one whole among the patches: the first 1/5 and 4/5, the second evenly. What does it average by these shares?"""
+    text, image = torch.tensor([[1.0], [0.0], [-1.0]]), torch.tensor([[1.0], [4.0]]).log()
+    text_seen, _ = learner.look_both_ways.pair(text, image)
+    expect(text_seen, torch.tensor([[4 / 5], [1 / 2], [1 / 5]]) * image[1], "what the text has read")
+
+
+@visible("image_reads")
+def test_patches_read_words(learner):
+    """Each patch shares out one whole among the words. Do the shares of a patch add up to 1, or those of a word, which you have already?"""
+    text, image = torch.tensor([[0.0], [1.0]]), torch.tensor([[1.0], [3.0], [9.0]]).log()
+    _, image_seen = learner.look_both_ways.pair(text, image)
+    expect(image_seen, torch.tensor([[1 / 2], [3 / 4], [9 / 10]]), "what the image has read")
+
+
+@visible("both_scale")
+def test_match_of_eight(learner):
+    """The vectors are 4 wide, so a match of 8 must reach softmax as a score of 4, from either side. By which number is it divided?"""
+    text, image = _opposites(torch.tensor([[2.0, 0.0, 0.0, 0.0]])), _opposites(torch.tensor([[4.0, 0.0, 0.0, 3.0]]))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    weights = torch.softmax(torch.tensor([[4.0, -4.0], [-4.0, 4.0]]), -1)
+    expect(text_seen, weights @ image, "what the text has read")
+    expect(image_seen, weights @ text, "what the image has read")
+
+
+@visible("both_batch")
+def test_a_batch_of_texts_and_images(learner, draw):
+    """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
+    text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_stable")
+def test_matches_of_thousands(learner):
+    """One match is 3000, and its power of e is too large for any float. Which number can be taken from all scores of a query without changing their shares?"""
+    text, image = torch.tensor([[100.0], [-100.0]]), torch.tensor([[30.0], [-30.0]])
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, image, "what the text has read")
+    expect(image_seen, text, "what the image has read")
+
+
+@visible("both_dtype")
+def test_double_precision_stays(learner, draw):
+    """The vectors have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
+    text, image = _opposites(draw(1, 1, dtype=torch.float64)), _opposites(draw(1, 1, dtype=torch.float64))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_gradient")
+def test_gradient_reaches_text_and_image(learner, draw):
+    """Each side asks and is asked, so a gradient comes back to text and image from both results. Where does your code leave the graph?"""
+    _expect_gradients(learner, draw(3, 2), draw(5, 2))
+
+
+def _opposites(vector):
+    """Return the vector and its opposite, one below the other.
+
+    Where two opposites read two opposites, both sides share alike. So whose shares are used does
+    not matter there: that is the question of text_reads and image_reads alone.
+    """
+    return torch.cat([vector, -vector], dim=-2)
+
+
+def _weights(draw, d_query: int, d_context: int, d_k: int, d_v: int) -> dict:
+    return {"w_query": draw(d_query, d_k), "w_key": draw(d_context, d_k), "w_value": draw(d_context, d_v)}
+
+
+def _attention(learner, weights: dict):
+    (d_query, d_k), (d_context, d_v) = weights["w_query"].shape, weights["w_value"].shape
+    attention = learner.CrossAttention(d_query=d_query, d_context=d_context, d_k=d_k, d_v=d_v)
+    learner.set_weights(attention, **weights)
+    return attention
+
+
+def _expected(x, context, weights: dict, mask=None):
+    query, key, value = x @ weights["w_query"], context @ weights["w_key"], context @ weights["w_value"]
+    return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+def _expect_numbers(attention, inputs: dict, mask) -> None:
+    came = attention.gradients(**inputs, mask=mask, wrt=list(inputs))
+    for name, mine in zip(inputs, came):
+        spoilt = 0 if mine is None else int(mine.isnan().sum())
+        expect(spoilt, 0, f"entries that are not a number in the gradient of {name}")
+
+
+def _expect_gradients(learner, text, image) -> None:
+    for part, name in enumerate(("text", "image")):
+        came = learner.look_both_ways.gradients(text=text, image=image, wrt=["text", "image"], pick=part)
+        arrived = tuple(grad is not None and bool((grad != 0).any()) for grad in came)
+        expect(arrived, (True, True), f"whether a gradient of what the {name} has read reaches the text, and the image")

@@ -1,0 +1,72 @@
+"""Cells of an exercise, and running them in this process."""
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from dataclasses import dataclass
+
+from .forbidden import found_in, message
+from .operations import classify
+from .outcome import Forbidden, NoAnswer, Stopped
+
+ANSWER, CHECK, SETUP, TEXT = "answer", "check", "setup", "text"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its id, its kind, its source and, for a check, its points."""
+
+    id: str
+    kind: str
+    source: str
+    points: float = 0.0
+
+
+def defined_names(source: str) -> set[str]:
+    """Return the names that a cell defines at its top level; none if it does not parse."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):  # a NUL byte, or nesting without end, is not code either
+        return set()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    functions = {node.name for node in body if isinstance(node, kinds)}
+    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
+    return functions | {t.id for t in targets if isinstance(t, ast.Name)}
+
+
+def refused(cell: Cell, forbidden: list[str]) -> Stopped | None:
+    """Return why an answer may not run at all, or None."""
+    used = found_in(cell.source, forbidden) if cell.kind == ANSWER else None
+    return Forbidden(f"{used}: {message(used)}") if used else None
+
+
+def run_here(cells: list[Cell], promised: dict[str, set[str]], forbidden: list[str]) -> tuple[dict, dict[str, Stopped]]:
+    """Return the namespace that the cells leave, and for each promised name that is missing, why.
+
+    `promised` says which names each answer cell is to define.
+    """
+    silence_check()
+    namespace: dict = {"__name__": "__main__"}
+    missing: dict[str, Stopped] = {}
+    for cell in cells:
+        error = refused(cell, forbidden) or _error_of(cell, namespace)
+        if error:
+            missing.update(dict.fromkeys(promised.get(cell.id, ()), error))
+    return namespace, missing
+
+
+def silence_check() -> None:
+    """Make `from check import check` import a check that does nothing, where none is at hand."""
+    silent = types.ModuleType("check")
+    silent.check = lambda *names: None
+    sys.modules.setdefault("check", silent)
+
+
+def _error_of(cell: Cell, namespace: dict) -> Stopped | None:
+    try:
+        exec(compile(cell.source, f"<{cell.id}>", "exec"), namespace)
+    except Exception as error:
+        stopped = classify(error)
+        return stopped if not isinstance(stopped, NoAnswer) else NoAnswer(f"the cell {cell.id} is not answered yet")
+    return None

@@ -1,0 +1,159 @@
+"""What an exercise asks for may not be taken ready-made: found in the source, stopped at run time."""
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+
+SOFTMAX = [
+    "torch.softmax", "torch.log_softmax", "torch.Tensor.softmax", "torch.Tensor.log_softmax",
+    "torch.special.softmax", "torch.special.log_softmax",
+    "torch.nn.functional.softmax", "torch.nn.functional.log_softmax", "torch.nn.functional.softmin",
+    "torch.nn.functional.gumbel_softmax", "torch.nn.Softmax", "torch.nn.LogSoftmax", "torch.nn.Softmin",
+    "torch.nn.Softmax2d",
+]
+ATTENTION = [
+    "torch.nn.functional.scaled_dot_product_attention", "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.MultiheadAttention", "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
+    "torch.nn.Transformer",
+]
+LISTS = {"softmax": SOFTMAX, "attention": ATTENTION}
+
+
+class Used(Exception):
+    """Something was used that the exercise asks the learner to write."""
+
+
+def names(lists: list[str]) -> list[str]:
+    """Return the dotted names behind the lists' names; raises KeyError for an unknown list."""
+    return [name for each in lists for name in LISTS[each]]
+
+
+def message(dotted: str) -> str:
+    return f"{dotted} does what this exercise asks you to write"
+
+
+def found_in(source: str, dotted_names: list[str]) -> str | None:
+    """Return the first forbidden name that the source uses, as written there, or None.
+
+    Methods of tensors are recognised by `x.softmax(...)` on anything but a known module; a
+    learner's own function of the same name is never meant.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):  # a NUL byte, or nesting without end, is not code either
+        return None
+    aliases = _aliases(tree)
+    methods = {name.rsplit(".", 1)[1] for name in dotted_names if name.startswith("torch.Tensor.")} - _own_methods(tree)
+    for node in ast.walk(tree):
+        written = _written(node)
+        if written and _expand(written, aliases) in dotted_names:
+            return written
+        if isinstance(node, ast.ImportFrom) and (taken := _imported(node, dotted_names)):
+            return taken
+        if isinstance(node, ast.Call) and (method := _method(node, methods, aliases)):
+            return method
+    return None
+
+
+def _aliases(tree: ast.AST) -> dict[str, str]:
+    """Return what each imported name stands for, with the notebook's own imports assumed."""
+    known = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            known.update({a.asname: a.name for a in node.names if a.asname})
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            known.update({a.asname or a.name: f"{node.module}.{a.name}" for a in node.names})
+    return known
+
+
+def _own_methods(tree: ast.AST) -> set[str]:
+    """Return the names of the methods that the source itself defines."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {f.name for each in classes for f in each.body if isinstance(f, ast.FunctionDef)}
+
+
+def _written(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute):
+        inner = _written(node.value)
+        return f"{inner}.{node.attr}" if inner else None
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _expand(written: str, aliases: dict[str, str]) -> str:
+    head, _, rest = written.partition(".")
+    return ".".join(filter(None, [aliases.get(head, head), rest]))
+
+
+def _imported(node: ast.ImportFrom, dotted_names: list[str]) -> str | None:
+    return next((f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in dotted_names), None)
+
+
+def _method(node: ast.Call, methods: set[str], aliases: dict[str, str]) -> str | None:
+    callee = node.func
+    if not isinstance(callee, ast.Attribute) or callee.attr not in methods:
+        return None
+    owner = _written(callee.value)
+    if owner == "self" or (owner and owner.startswith("self.")):
+        return None  # a method or a module of the learner's own
+    return f"{owner or '(...)'}.{callee.attr}"
+
+
+class Guard:
+    """Stands before the forbidden functions and stops them while the learner's code runs.
+
+    Installed once, before the learner's first line: an alias taken later is guarded too. Off,
+    it lets everything through, so a learner may still compare with torch by hand.
+    """
+
+    def __init__(self, dotted_names: list[str]):
+        self._active = False
+        for dotted in dotted_names:
+            self._stand_before(dotted)
+
+    def on(self) -> None:
+        self._active = True
+
+    def off(self) -> None:
+        self._active = False
+
+    def _stand_before(self, dotted: str) -> None:
+        owner, name = _owner(dotted)
+        thing = getattr(owner, name)
+        if isinstance(thing, type):
+            thing.__init__ = self._guarded(thing.__init__, dotted)
+        else:
+            setattr(owner, name, self._guarded(thing, dotted))
+
+    def _guarded(self, function, dotted: str):
+        @functools.wraps(function)
+        def guarded(*args, **kwargs):
+            if self._active:
+                raise Used(message(dotted))
+            return function(*args, **kwargs)
+
+        return guarded
+
+
+class NoGuard:
+    """For code of our own, which may use what it likes."""
+
+    def on(self) -> None:
+        pass
+
+    def off(self) -> None:
+        pass
+
+
+def _owner(dotted: str):
+    """Return the module or class that holds the last part of a dotted name, and that part."""
+    parts = dotted.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        try:
+            owner = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:-1]:
+            owner = getattr(owner, part)
+        return owner, parts[-1]
+    raise ModuleNotFoundError(dotted)

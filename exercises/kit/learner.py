@@ -1,0 +1,91 @@
+"""The `learner` that tests talk to: a stand-in whose attributes are the learner's names."""
+from __future__ import annotations
+
+from torch import Tensor
+
+from .operations import Handle, Object, Operations
+from .outcome import Wrong
+from .show import call
+
+
+class Learner:
+    """Sends calls to wherever the learner's code lives and hands back plain values.
+
+    `send(operation, *arguments)` is `Operations` in the notebook and the wire in the judge.
+    """
+
+    def __init__(self, send, device: str | None = None, calls: list[str] | None = None):
+        self._send = send
+        self._device = device
+        self._calls = [""] if calls is None else calls
+
+    @property
+    def last_call(self) -> str:
+        """Return the latest call as text, as a learner would have typed it."""
+        return self._calls[-1]
+
+    def on(self, device: str) -> Learner:
+        """Return the same learner with inputs and modules on `device`."""
+        return Learner(self._send, device, self._calls)
+
+    def __getattr__(self, name: str) -> Callee:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Callee(self, name, name)
+
+    def _ask(self, operation: str, callee: Callee, args: tuple, kwargs: dict, **more):
+        self._calls[-1] = call(callee.title, tuple(map(_shown, args)), {k: _shown(v) for k, v in kwargs.items()})
+        args = tuple(_target(a) for a in args)
+        kwargs = {name: _target(a) for name, a in kwargs.items()}
+        result = self._send(operation, callee.target, args, kwargs, **more)
+        return self._wrap(result, callee)
+
+    def _wrap(self, value, callee: Callee):
+        if isinstance(value, Handle):
+            return Callee(self, value, f"{callee.title}(...)")
+        if isinstance(value, tuple):
+            return tuple(self._wrap(part, callee) for part in value)
+        return value
+
+
+class Callee:
+    """A function, class or module of the learner's."""
+
+    def __init__(self, learner: Learner, target, title: str):
+        self.learner, self.target, self.title = learner, target, title
+
+    def __call__(self, *args, **kwargs):
+        return self.learner._ask("call", self, args, kwargs, device=self.learner._device)
+
+    def pair(self, *args, **kwargs) -> tuple[Tensor, Tensor]:
+        """Return the two tensors that the call must return; raises `Wrong` for anything else."""
+        result = self(*args, **kwargs)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise Wrong("what is returned", "two things belong together here, and one tuple of two must come back", result)
+        return result
+
+    def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments."""
+        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick)
+
+    def trained(self, *args, **kwargs) -> tuple[int, int]:
+        """Return how many numbers of a module can learn, and how many one backward pass reaches."""
+        return self.learner._ask("trained", self, args, kwargs)
+
+
+def _target(value):
+    return value.target if isinstance(value, Callee) else value
+
+
+def _shown(value):
+    return Object(value.title) if isinstance(value, Callee) else value
+
+
+def local(namespace: dict, guard, missing: dict | None = None) -> Learner:
+    """Return a learner whose code lives in this process; `missing` says why a name is not there."""
+    operations = Operations(namespace, guard, missing)
+
+    def send(operation: str, target, args: tuple, kwargs: dict, **more):
+        return getattr(operations, operation)(target, args, kwargs, **more)
+
+    return Learner(send)

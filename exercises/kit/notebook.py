@@ -1,0 +1,132 @@
+"""`check("name")`: the learner's door."""
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from . import fingerprint
+from .cells import ANSWER, CHECK, SETUP, Cell, defined_names, run_here
+from .forbidden import Guard, found_in, message, names
+from .learner import Learner, local
+from .outcome import Forbidden, Outcome, Stopped, Verdict
+from .show import as_html, as_text
+from .suite import VISIBLE_SEED, judge_check, tests_of
+
+
+class Checker:
+    """Runs the visible checks of the exercise in `folder` on the notebook that imported it."""
+
+    def __init__(self, folder: Path):
+        about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
+        self._points: dict[str, float] = about["points"]
+        self._mistakes: list[dict] = about["mistakes"]
+        self._forbidden = names(about["forbidden"])
+        self._guard = Guard(self._forbidden)
+        self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
+
+    def __call__(self, name: str | None = None) -> None:
+        """Show what becomes of one check, or of all of them."""
+        if name is not None and name not in self._points:
+            raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
+        verdicts = [self.verdict(each) for each in ([name] if name else self._points)]
+        for verdict in verdicts:
+            _show(verdict)
+        if name is None:
+            _show_total(verdicts)
+        if os.environ.get("NBGRADER_EXECUTION") == "validate":
+            _insist(verdicts)
+
+    def verdict(self, name: str) -> Verdict:
+        """Return the verdict on one check, with the mistake's name if it is a known one."""
+        found, test, error = self._judge(name)
+        if not isinstance(error, AssertionError) and found.outcome is not Outcome.RAISED:
+            return found
+        failed = {other for other in self._points if self._judge(other)[0].outcome is not Outcome.PASSED}
+        return found.named(fingerprint.recognise(name, test.name, fingerprint.of(error), failed, self._mistakes))
+
+    def _judge(self, name: str):
+        namespace = sys.modules["__main__"].__dict__
+        learner = local(namespace, self._guard, _forbidden_names(namespace, self._forbidden))
+        tests = [test for test in self._tests if test.check == name and not test.gpu]
+        return judge_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
+
+
+def learner_from(folder: Path) -> Learner:
+    """Return the learner whose answers stand in the notebook of `folder`, as it is on disk."""
+    about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
+    notebook = json.loads((folder / f"{about['name']}.ipynb").read_text(encoding="utf-8"))
+    cells = [_cell(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    forbidden = names(about["forbidden"])
+    guard = Guard(forbidden)
+    cells = [cell for cell in cells if cell.kind != CHECK]
+    namespace, missing = run_here(cells, {cell.id: defined_names(cell.source) for cell in cells}, forbidden)
+    return local(namespace, guard, missing)
+
+
+def _cell(cell: dict) -> Cell:
+    marks = cell["metadata"].get("nbgrader", {})
+    kind = CHECK if marks.get("grade") else ANSWER if marks.get("solution") else SETUP
+    return Cell(str(cell.get("id", "")), kind, "".join(cell["source"]))
+
+
+def load_tests(path: Path) -> ModuleType:
+    """Return the module of tests at `path`, loaded apart from all others."""
+    spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _forbidden_names(namespace: dict, forbidden: list[str]) -> dict[str, Stopped]:
+    found = {}
+    for name, thing in namespace.items():
+        used = found_in(_source(thing), forbidden) if _is_own(thing) else None
+        if used:
+            found[name] = Forbidden(f"{used}: {message(used)}")
+    return found
+
+
+def _is_own(thing) -> bool:
+    return getattr(thing, "__module__", None) == "__main__" and (inspect.isfunction(thing) or inspect.isclass(thing))
+
+
+def _source(thing) -> str:
+    """Return the source of a function or class as far as Python still knows it."""
+    parts = [thing] if inspect.isfunction(thing) else [f for f in vars(thing).values() if inspect.isfunction(f)]
+    return "\n".join(filter(None, map(_text_of, parts)))
+
+
+def _text_of(function) -> str:
+    try:
+        return inspect.cleandoc("\n" + inspect.getsource(function))
+    except (OSError, TypeError):
+        return ""
+
+
+def _show(verdict: Verdict) -> None:
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        print(as_text(verdict))
+        return
+    if get_ipython() is None:
+        print(as_text(verdict))
+    else:
+        display({"text/html": HTML(as_html(verdict)).data, "text/plain": as_text(verdict)}, raw=True)
+
+
+def _show_total(verdicts: list[Verdict]) -> None:
+    points = sum(v.score or 0 for v in verdicts)
+    print(f"{points:g} of {sum(v.max_points for v in verdicts):g} points in the visible tests")
+
+
+def _insist(verdicts: list[Verdict]) -> None:
+    failed = [v for v in verdicts if v.outcome is not Outcome.PASSED]
+    if failed:
+        raise AssertionError("\n\n".join(map(as_text, failed)))

@@ -1,0 +1,158 @@
+"""What can be done with a learner's names: call them, differentiate them, count their weights.
+
+The same few operations serve the notebook's own process and the judge's worker, so a test
+means the same behind every door. Values come back plain: detached tensors without subclasses,
+numbers, text, tuples, and handles for everything that has to stay where it is.
+"""
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from .forbidden import Used
+from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
+
+DEEPEST = 8
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A number that stands for an object kept beside the learner's code."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Object:
+    """A returned thing that has no plain form; only the name of its class is told."""
+
+    kind: str
+
+    def __repr__(self) -> str:
+        return self.kind
+
+
+class Operations:
+    """The learner's namespace, and the objects that calls have left behind."""
+
+    def __init__(self, namespace: dict, guard, missing: dict[str, Stopped] | None = None):
+        self._namespace = namespace
+        self._kept: list = []
+        self._guard = guard
+        self._missing = missing or {}  # names that a cell should have defined, and why it did not
+
+    def call(self, target, args: tuple, kwargs: dict, device: str | None = None):
+        """Return what the target returns, in plain form."""
+        with self._watched():
+            return self._plain(self._run(target, args, kwargs, device))
+
+    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str], pick: int | None, device: str | None = None):
+        """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
+
+        `wrt` names keyword arguments; a gradient that does not arrive is None.
+        """
+        leaves = {name: kwargs[name].clone().requires_grad_() for name in wrt}
+        with self._watched(), torch.enable_grad():
+            result = self._run(target, args, {**kwargs, **leaves}, device)
+            result = result if pick is None else result[pick]
+            found = self._differentiate(result, list(leaves.values()))
+        return tuple(self._plain(grad) for grad in found)
+
+    def trained(self, target, args: tuple, kwargs: dict):
+        """Return how many numbers of the module learn, and how many of those get a gradient, from one backward pass."""
+        module = self._object(target)
+        with self._watched(), torch.enable_grad():
+            parameters = list(module.parameters())
+            found = self._differentiate(self._run(target, args, kwargs, None), parameters)
+        reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
+        return sum(p.numel() for p in parameters), sum(reached)
+
+    def _differentiate(self, result, leaves: list[Tensor]) -> list:
+        if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
+            return [None] * len(leaves)
+        return list(torch.autograd.grad((result * result).sum(), leaves, allow_unused=True))
+
+    def _run(self, target, args: tuple, kwargs: dict, device: str | None):
+        function = self._object(target)
+        args = tuple(self._open(a, device) for a in args)
+        kwargs = {name: self._open(a, device) for name, a in kwargs.items()}
+        result = function(*args, **kwargs)
+        return result.to(device) if device and isinstance(result, nn.Module) else result
+
+    def _object(self, target):
+        if isinstance(target, Handle):
+            return self._kept[target.number]
+        if target in self._namespace:
+            return self._namespace[target]
+        raise self._missing.get(target) or NoAnswer(f"{target} is not defined")
+
+    def _open(self, value, device: str | None):
+        if isinstance(value, Handle):
+            return self._kept[value.number]
+        if isinstance(value, Tensor):
+            # A copy: what a learner writes into an input must not reach the test's own tensors.
+            copy = value if value.requires_grad else value.clone()
+            return copy.to(device) if device else copy
+        return value
+
+    def _plain(self, value, depth: int = 0):
+        if isinstance(value, Tensor):
+            with torch._C.DisableTorchFunctionSubclass():  # a subclass has no say in what comes back
+                return value.detach().as_subclass(Tensor).to("cpu").contiguous().clone()
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if isinstance(value, (tuple, list)) and depth < DEEPEST:
+            return tuple(self._plain(part, depth + 1) for part in value)
+        if isinstance(value, nn.Module):
+            self._kept.append(value)
+            return Handle(len(self._kept) - 1)
+        return Object(type(value).__name__)
+
+    def _watched(self):
+        return _Watch(self._guard, self._missing)
+
+
+class _Watch:
+    """Turns whatever the learner's code raises into one of the closed list."""
+
+    def __init__(self, guard, missing: dict[str, Stopped]):
+        self._guard = guard
+        self._missing = missing
+
+    def __enter__(self):
+        self._guard.on()
+
+    def __exit__(self, kind, error, trace):
+        self._guard.off()
+        if error is None:
+            return False
+        if isinstance(error, NameError) and error.name in self._missing:
+            raise self._missing[error.name] from None
+        raise classify(error) from None
+
+
+def classify(error: BaseException) -> Exception:
+    """Return the outcome that an exception out of the learner's code stands for."""
+    if isinstance(error, Used):
+        return Forbidden(str(error))
+    if isinstance(error, Stopped):
+        return error
+    if isinstance(error, NotImplementedError):
+        return NoAnswer(str(error) or "the answer is still the one that was handed out")
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return MemoryLimit("more memory was asked for than a check may use")
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    return Raised(type(error).__name__, " ".join(str(error).split())[:300], _place(error))
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of learner's code that the error passed through."""
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [f for f in frames if "ipykernel" in f.filename or f.filename.startswith("<")]
+    return f"in {mine[-1].name}, line {mine[-1].lineno}" if mine else ""

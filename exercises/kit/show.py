@@ -1,0 +1,84 @@
+"""Values and verdicts as text that is small enough to read."""
+from __future__ import annotations
+
+from html import escape
+
+import torch
+from torch import Tensor
+
+from .outcome import Outcome, Verdict
+
+MOST_NUMBERS = 40
+STYLE = {
+    Outcome.PASSED: ("#1a7f37", "#f0fff4"),
+    Outcome.NO_ANSWER: ("#57606a", "#f6f8fa"),
+}
+NOT_YET = ("#b35900", "#fff8f0")
+
+
+def small(value) -> str:
+    """Return a value as short text: a small tensor whole, a large one by its shape."""
+    if value is None:
+        return ""
+    if not isinstance(value, Tensor):
+        return repr(value)[:200]
+    if value.numel() > MOST_NUMBERS:
+        return f"tensor of shape {tuple(value.shape)}"
+    return _numbers(value)
+
+
+def _numbers(value: Tensor) -> str:
+    shown = value.to(torch.float64).round(decimals=4) if value.dtype.is_floating_point else value
+    text = str(shown.tolist())
+    # Axes of length one say nothing here; the nesting of brackets keeps the shape.
+    return text.replace("], [", "],\n [") if value.ndim > 1 and len(text) > 60 else text
+
+
+def call(name: str, args: tuple, kwargs: dict) -> str:
+    """Return a call as a learner would have typed it."""
+    parts = [small(a) for a in args] + [f"{key} = {small(a) or None}" for key, a in kwargs.items()]
+    return f"{name}({', '.join(parts)})" if sum(map(len, parts)) < 60 else f"{name}(\n  " + ",\n  ".join(parts) + ")"
+
+
+def as_text(verdict: Verdict) -> str:
+    """Return a verdict as plain text, one thing to a line."""
+    lines = [f"{verdict.check}: {verdict.outcome.value}"]
+    if verdict.mistake:
+        lines += [verdict.mistake.title, verdict.mistake.hint]
+    elif verdict.question:
+        lines.append(verdict.question)
+    lines += [f"{name}: {text}" for name, text in evidence(verdict)]
+    return "\n".join(lines)
+
+
+def evidence(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return what a verdict rests on, as names and texts; only what there is."""
+    rows = [
+        ("what differs" if verdict.outcome is Outcome.WRONG else "what happened", verdict.reason),
+        ("put in", verdict.given),
+        ("expected", verdict.expected),
+        ("came", verdict.came),
+        ("note", verdict.note),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def as_html(verdict: Verdict) -> str:
+    """Return a verdict as a coloured box; everything in it is escaped."""
+    ink, paper = STYLE.get(verdict.outcome, NOT_YET)
+    body = "".join(
+        f"<tr><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
+        f"<td style='text-align:left;padding:2px 0'><pre style='margin:0;white-space:pre-wrap;color:#1f2328;background:none'>{escape(text)}</pre></td></tr>"
+        for name, text in evidence(verdict)
+    )
+    return (
+        f"<div style='border-left:4px solid {ink};background:{paper};color:#1f2328;padding:8px 14px;max-width:46em'>"
+        f"<b style='color:{ink}'>{escape(verdict.check)}: {escape(verdict.outcome.value)}</b>"
+        f"{_lead(verdict)}<table style='border:none;background:none'>{body}</table></div>"
+    )
+
+
+def _lead(verdict: Verdict) -> str:
+    if verdict.mistake:
+        return f"<p style='margin:6px 0'>{escape(verdict.mistake.title)} <i>{escape(verdict.mistake.hint)}</i></p>"
+    return f"<p style='margin:6px 0'>{escape(verdict.question)}</p>" if verdict.question else ""

@@ -1,0 +1,127 @@
+"""Tests as ordinary functions: how they are marked, found and run."""
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Callable
+
+from .draw import Draw
+from .outcome import JudgeFailed, Outcome, Stopped, Verdict, Wrong
+from .show import small
+
+# Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
+VISIBLE_SEED = 0
+
+
+def visible(check: str) -> Callable:
+    """Mark a test of `check` that learners receive."""
+    return lambda function: _mark(function, check=check, hidden=False)
+
+
+def hidden(check: str) -> Callable:
+    """Mark a test of `check` that only the judge has: its inputs are drawn afresh."""
+    return lambda function: _mark(function, check=check, hidden=True)
+
+
+def gpu(function: Callable) -> Callable:
+    """Mark a test that needs a GPU. It informs and never changes a mark."""
+    return _mark(function, gpu=True)
+
+
+def _mark(function: Callable, **marks) -> Callable:
+    function.__dict__.update(marks)
+    return function
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test function with its marks."""
+
+    __test__ = False  # not for pytest to collect
+
+    name: str
+    check: str
+    hidden: bool
+    gpu: bool
+    question: str
+    function: Callable
+
+    def run(self, learner, seed: int, reference=None) -> None:
+        """Run the test on `learner`; raises `Wrong` or `Stopped` when it does not pass."""
+        have = {"learner": learner, "reference": reference, "draw": self.draw(seed)}
+        wanted = inspect.signature(self.function).parameters
+        self.function(**{name: have[name] for name in wanted})
+
+    def draw(self, seed: int) -> Draw:
+        return Draw(seed if self.hidden else VISIBLE_SEED, self.name)
+
+
+def tests_of(module: ModuleType) -> list[Test]:
+    """Return the module's tests in the order in which they are written."""
+    return [test_of(f) for f in vars(module).values() if callable(f) and hasattr(f, "check")]
+
+
+def test_of(function: Callable) -> Test:
+    return Test(
+        name=function.__name__,
+        check=function.check,
+        hidden=function.hidden,
+        gpu=getattr(function, "gpu", False),
+        question=inspect.getdoc(function) or "",
+        function=function,
+    )
+
+
+test_of.__test__ = False
+
+
+def judge_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0):
+    """Return the verdict on one check and, if a test failed, that test and its error.
+
+    The first test that fails decides: one check, one idea, one message.
+    """
+    for test in tests:
+        error = failure(test, learner, seed, reference)
+        if error is not None:
+            return explain(check, test, error, learner, max_points), test, error
+    return Verdict(check, Outcome.PASSED, max_points), None, None
+
+
+def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | None:
+    """Return the error with which the test ends, or None if it passes."""
+    try:
+        test.run(learner, seed, reference)
+    except Exception as error:
+        return blame(test, error, seed, reference)
+    return None
+
+
+def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | Stopped:
+    """Return whose fault an error is that a test ended with.
+
+    A test that breaks on what came back, but not on the reference answer, got a wrong answer.
+    """
+    if isinstance(error, (Wrong, Stopped)):
+        return error
+    if reference is not None and failure(test, reference, seed) is not None:
+        return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
+    return Wrong("what came back", f"it cannot be used as the exercise says ({type(error).__name__}: {error})")
+
+
+def explain(check: str, test: Test, error: Exception, learner, max_points: float) -> Verdict:
+    """Return the verdict for a test that ended with `error`."""
+    wrong = isinstance(error, Wrong)
+    show = wrong and not test.hidden  # a hidden input stays hidden
+    called = error.outcome in (Outcome.WRONG, Outcome.RAISED) and not test.hidden
+    return Verdict(
+        check=check,
+        outcome=error.outcome,
+        max_points=max_points,
+        test=test.name,
+        question=test.question if wrong else "",
+        reason=str(error),
+        given=learner.last_call if called else "",
+        expected=small(error.expected) if show else "",
+        came=small(error.came) if show else "",
+    )

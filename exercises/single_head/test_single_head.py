@@ -1,0 +1,209 @@
+"""Tests of single_head. A docstring is the question that a learner reads when the test fails.
+
+Where the scale is not the question, queries and keys are one number wide: the square root of 1
+is 1, so one mistake in the scale costs one check. Where the weights are not the question, they are
+seen through the output.
+"""
+import math
+
+import torch
+from torch.nn import functional as F
+
+from kit import expect, visible
+
+NEAREST = torch.tensor([1.0, 2.0, 3.0]).log()  # scores whose weights are 1/6, 2/6 and 3/6
+
+
+@visible("softmax")
+def test_weights_of_three_scores(learner):
+    """Every weight is a share of its row, also where there is one row only. What do the shares of a row add up to?"""
+    expect(learner.softmax(NEAREST), torch.tensor([1.0, 2.0, 3.0]) / 6, "weights")
+
+
+@visible("softmax")
+def test_weights_of_two_rows(learner):
+    """Every row is divided by a sum of its own. Along which axis do the shares of one row lie?"""
+    scores = torch.stack([NEAREST, NEAREST.flip(0)])
+    expect(learner.softmax(scores), torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]) / 6, "weights")
+
+
+@visible("softmax")
+def test_weights_of_a_batch(learner, draw):
+    """The last axis holds the keys, however many axes come before it. Which axis is summed over?"""
+    scores = draw(2, 3, 5)
+    expect(learner.softmax(scores), torch.softmax(scores, -1), "weights")
+
+
+@visible("stable")
+def test_scores_of_a_thousand(learner):
+    """exp(1001) is too large for any float. Which number can be taken from a whole row of scores without changing its weights?"""
+    scores = torch.tensor([[1000.0, 1001.0], [-1000.0, -1001.0]])
+    one, other = torch.softmax(torch.tensor([0.0, 1.0]), 0)
+    expect(learner.softmax(scores), torch.stack([one, other, other, one]).reshape(2, 2), "weights")
+
+
+@visible("nothing_to_see")
+def test_row_of_minus_infinity(learner):
+    """In the second row there is nothing to choose from. What is 0 / 0 there, and what should stand in its place?"""
+    scores = torch.tensor([[0.0, -math.inf], [-math.inf, -math.inf]])
+    expect(learner.softmax(scores), torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "weights")
+
+
+@visible("scale")
+def test_matches_of_four_and_eight(learner):
+    """Matches of 4 and 8 must reach softmax as scores of 2 and 4, for d_k is 4. What is the square root of d_k for?"""
+    query = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0]])
+    key = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    # Each value has a 1 in a column of its own, so the output shows the weights.
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.eye(2, 3))
+    expect(output, torch.softmax(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), -1) @ torch.eye(2, 3), "output")
+
+
+@visible("weights")
+def test_weights_of_each_query_add_up_to_one(learner):
+    """The weights come second, and each query shares out one whole among the keys. Do the rows of what came add up to 1?"""
+    query, key = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[1.0], [-1.0]])
+    _, weights = learner.scaled_dot_product_attention.pair(query, key, torch.eye(2))
+    expect(weights, torch.softmax(query @ key.T, -1), "weights")
+
+
+@visible("output")
+def test_output_is_the_average_of_the_values(learner):
+    """One key matches as well as the other, so the output lies halfway between their values. What is averaged, and by what?"""
+    query, key = torch.tensor([[1.0]]), torch.tensor([[3.0], [3.0]])
+    value = torch.tensor([[0.0, 10.0], [4.0, 20.0]])
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, torch.tensor([[2.0, 15.0]]), "output")
+
+
+@visible("batch")
+def test_two_axes_before_the_last_two(learner, draw):
+    """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
+    query, key, value = draw(2, 3, 7, 1), draw(2, 3, 11, 1), draw(2, 3, 11, 5)
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, F.scaled_dot_product_attention(query, key, value), "output")
+    expect(tuple(weights.shape), (2, 3, 7, 11), "shape of the weights")
+
+
+@visible("mask")
+def test_hidden_key_weighs_nothing(learner):
+    """The mask is True where a query may look, and the weights that are left must add up to 1. When is the mask to be applied?"""
+    query, key, mask = torch.ones(2, 1), NEAREST[:, None], torch.tensor([[True, False, True], [False, True, True]])
+    # Without a mask the shares would be 1, 2 and 3 of 6. With a 1 in each value the output shows them.
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.eye(3), mask)
+    expect(output, torch.tensor([[1 / 4, 0.0, 3 / 4], [0.0, 2 / 5, 3 / 5]]), "output")
+
+
+@visible("mask")
+def test_mask_of_a_batch(learner, draw):
+    """One mask of queries and keys holds for every sentence of the batch. Does it line up with the last two axes?"""
+    query, key, value, mask = draw(2, 3, 1), draw(2, 5, 1), draw(2, 5, 7), draw.mask(3, 5)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+    expect(output, F.scaled_dot_product_attention(query, key, value, mask), "output")
+
+
+@visible("blind_row")
+def test_query_that_sees_nothing(learner):
+    """The second query may look at nothing. Has it anything to average? What should stand in its rows?"""
+    mask = torch.tensor([[True, True], [False, False]])
+    # The first query matches the second key so badly that the first key gets everything.
+    query, key, value = torch.tensor([[100.0], [1.0]]), torch.tensor([[0.0], [-1.0]]), torch.tensor([[3.0, 5.0], [7.0, 9.0]])
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+    expect(output, torch.tensor([[3.0, 5.0], [0.0, 0.0]]), "output")
+    expect(weights, torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "weights")
+
+
+@visible("dtype")
+def test_double_precision_stays(learner, draw):
+    """The inputs have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
+    query, key, value = (draw(*shape, dtype=torch.float64) for shape in ((3, 1), (5, 1), (5, 2)))
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, F.scaled_dot_product_attention(query, key, value), "output")
+
+
+@visible("gradient")
+def test_gradient_reaches_every_input(learner, draw):
+    """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
+    inputs = {"query": draw(3, 1), "key": draw(5, 1), "value": draw(5, 2)}
+    came = learner.scaled_dot_product_attention.gradients(**inputs, wrt=list(inputs), pick=0)
+    _expect_gradients(came, _torch_gradients(inputs), inputs)
+
+
+@visible("gradient")
+def test_gradient_of_a_query_that_sees_nothing(learner, draw):
+    """The second query sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    _expect_numbers(learner, {"query": draw(2, 1), "key": draw(3, 1), "value": draw(3, 5)}, mask)
+
+
+def _torch_gradients(inputs: dict) -> list:
+    leaves = [tensor.clone().requires_grad_() for tensor in inputs.values()]
+    output = F.scaled_dot_product_attention(*leaves)
+    return torch.autograd.grad((output * output).sum(), leaves)
+
+
+def _expect_gradients(came, wanted, inputs: dict) -> None:
+    for name, mine, expected in zip(inputs, came, wanted):
+        expect(mine, expected, f"gradient of {name}")
+
+
+def _expect_numbers(learner, inputs: dict, mask) -> None:
+    came = learner.scaled_dot_product_attention.gradients(**inputs, mask=mask, wrt=list(inputs), pick=0)
+    for name, mine in zip(inputs, came):
+        spoilt = 0 if mine is None else int(mine.isnan().sum())
+        expect(spoilt, 0, f"entries that are not a number in the gradient of {name}")
+
+
+@visible("causal")
+def test_causal_mask_of_three(learner):
+    """Row = query, column = key. May the first word look at the second? May a word look at itself?"""
+    expect(learner.causal_mask(3), torch.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]]).bool(), "mask")
+
+
+@visible("padding")
+def test_padding_of_two_sentences(learner):
+    """The first sentence has three words, the second one word. True is for words, and the middle axis has length 1. What is it for?"""
+    expect(learner.padding_mask(torch.tensor([3, 1]), 4), torch.tensor([[[1, 1, 1, 0]], [[1, 0, 0, 0]]]).bool(), "mask")
+
+
+@visible("module")
+def test_words_of_zeros(learner, draw):
+    """Words of zeros, times any matrix, are zeros. What else does your head add to `x @ w`?"""
+    expect(_head(learner, _weights(draw, 3, 1, 5))(torch.zeros(2, 3)), torch.zeros(2, 5), "output")
+
+
+@visible("module")
+def test_head_with_given_weights(learner, draw):
+    """Queries, keys and values are three projections of the same x. Which matrix makes which, and whose width is in the scale?"""
+    x, weights = draw(3, 4), _weights(draw, 4, 1, 5)
+    expect(_head(learner, weights)(x), _expected_head(x, weights), "output")
+
+
+@visible("module_mask")
+def test_head_with_a_mask(learner, draw):
+    """The head is handed a mask. Where does it pass it on?"""
+    x, weights, mask = draw(2, 3, 4), _weights(draw, 4, 1, 5), draw.mask(2, 3, 3)
+    expect(_head(learner, weights)(x, mask), _expected_head(x, weights, mask), "output")
+
+
+@visible("trains")
+def test_every_weight_learns(learner, draw):
+    """A head of this size has 4*2 + 4*2 + 4*5 = 36 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
+    head = _head(learner, _weights(draw, 4, 2, 5))
+    expect(head.trained(draw(2, 3, 4)), (36, 36), "numbers that can learn, and numbers that a gradient reaches")
+
+
+def _weights(draw, d_model: int, d_k: int, d_v: int) -> dict:
+    return {"w_query": draw(d_model, d_k), "w_key": draw(d_model, d_k), "w_value": draw(d_model, d_v)}
+
+
+def _head(learner, weights: dict):
+    d_model, d_k = weights["w_query"].shape
+    head = learner.SingleHeadAttention(d_model=d_model, d_k=d_k, d_v=weights["w_value"].shape[1])
+    learner.set_weights(head, **weights)
+    return head
+
+
+def _expected_head(x, weights: dict, mask=None):
+    query, key, value = (x @ w for w in weights.values())
+    return F.scaled_dot_product_attention(query, key, value, mask)

@@ -1,0 +1,229 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   exercise:
+#     title: Multi-head attention
+#     chapter: 01_self_attention
+#     forbidden: [attention]
+# ---
+
+# %% [markdown]
+# # Multi-head attention
+#
+# One head averages the words by one set of weights, so it takes one look at a time. **Multi-head attention** takes several:
+# the vectors are cut into pieces of equal width, each piece attends by itself, and the results are laid side by side again.
+# You write the cutting, the attention of all heads at once, and the module around it.
+# The chapter [self-attention](../../book/01_self_attention.md) has the idea of one head.
+#
+# Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Inside an answer you may write as you like; the names and what they take and return are fixed.
+# Only the answer cells are handed in, so keep your helpers in them.
+#
+# Attention is yours to write here and may not be taken ready-made. Softmax may: `torch.softmax`.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from check import check
+
+# %% [markdown]
+# ## From one width to several heads, and back
+#
+# `split_heads` deals the numbers of each word out to the heads: the first `d_head` numbers to head 0, the next to head 1,
+# and so on, where `d_head` is `d_model / num_heads`. The heads get an axis of their own, before the tokens.
+# `merge_heads` puts everything back.
+#
+# * Example: with two heads, the word $(1, 2, 3, 4)$ becomes $(1, 2)$ in head 0 and $(3, 4)$ in head 1.
+# * A width that the heads don't divide is a `ValueError`.
+
+
+# %% answer="heads"
+def split_heads(
+    x: Float[Tensor, "batch tokens d_model"], num_heads: int
+) -> Float[Tensor, "batch {num_heads} tokens d_head"]:
+    """Return for each head its share of every word; raises ValueError if the shares can't be equal."""
+    ### BEGIN SOLUTION
+    batch, tokens, d_model = x.shape
+    if d_model % num_heads:
+        raise ValueError(f"{num_heads} heads can't have equal shares of width {d_model}")
+    return x.reshape(batch, tokens, num_heads, d_model // num_heads).transpose(1, 2)
+    ### END SOLUTION
+
+
+def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]) -> Float[Tensor, "batch tokens d_model"]:
+    """Return the words with the shares of all heads side by side."""
+    ### BEGIN SOLUTION
+    return x.transpose(1, 2).flatten(start_dim=2)
+    ### END SOLUTION
+
+
+# %% check="split" points=2
+check("split")
+
+# %% check="merge" points=1
+check("merge")
+
+# %% check="uneven" points=1
+check("uneven")
+
+# %% [markdown]
+# ## All heads at once
+#
+# Queries, keys and values are projected (`query @ w_query`, `key @ w_key`, `value @ w_value`), split into heads, and each head
+# attends on its own: a dot product of each query with each key, scaled, softmax, the average of the values.
+# The heads are merged, and `w_output` lets them mix: `merged @ w_output`.
+#
+# * A dot product in one head has `d_head` terms. Example: with `d_model` 12 and 3 heads, a match of $4$ becomes the score $2$.
+# * There may be more keys than queries, or fewer; there are as many values as keys.
+# * `mask` is True where a query may look at a key. It has the shape (queries, keys), or (batch, queries, keys) for a mask for
+#   each sentence. Either holds for every head. None means everywhere.
+# * A query that may look at nothing gets an output of zero, and training goes on: no gradient becomes NaN.
+# * Work on whole tensors. A loop over heads is fast enough; a loop over tokens is not.
+
+
+# %% answer="attention"
+def multi_head_attention(
+    query: Float[Tensor, "batch queries d_model"],
+    key: Float[Tensor, "batch keys d_model"],
+    value: Float[Tensor, "batch keys d_model"],
+    w_query: Float[Tensor, "d_model d_model"],
+    w_key: Float[Tensor, "d_model d_model"],
+    w_value: Float[Tensor, "d_model d_model"],
+    w_output: Float[Tensor, "d_model d_model"],
+    num_heads: int,
+    mask: Bool[Tensor, "queries keys"] | Bool[Tensor, "batch queries keys"] | None = None,
+) -> Float[Tensor, "batch queries d_model"]:
+    """Return, for each query, what all heads found together."""
+    ### BEGIN SOLUTION
+    query, key, value = query @ w_query, key @ w_key, value @ w_value
+    query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+    # A dot product within a head has d_head terms, however wide the model is.
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        weights = torch.softmax(scores, dim=-1)
+    else:
+        hidden = ~mask.unsqueeze(-3)  # the new axis lets one mask hold for every head
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1)
+        # Where everything is hidden the weights are 0 / 0; elsewhere a hidden key weighs 0 already.
+        weights = weights.masked_fill(hidden, 0.0)
+    return merge_heads(weights @ value) @ w_output
+    ### END SOLUTION
+
+
+# %% check="scale" points=1
+check("scale")
+
+# %% check="softmax" points=1
+check("softmax")
+
+# %% check="output" points=1
+check("output")
+
+# %% check="attention" points=2
+check("attention")
+
+# %% check="mask" points=1
+check("mask")
+
+# %% check="mask_batch" points=1
+check("mask_batch")
+
+# %% check="blind_row" points=1
+check("blind_row")
+
+# %% check="dtype" points=1
+check("dtype")
+
+# %% check="gradient" points=1
+check("gradient")
+
+# %% check="vectorised" points=1
+check("vectorised")
+
+# %% [markdown]
+# ## The module
+#
+# `MultiHeadAttention(d_model, num_heads)` keeps the four matrices, which are trained, without a bias.
+#
+# * `forward(query)` is self-attention: who asks also answers. In `forward(query, key)` the keys are the values too.
+#   `forward(query, key, value)` takes all three as they are.
+# * A width that the heads don't divide is a `ValueError` here too, and already when the module is made:
+#   that is the gap in `__init__`.
+#
+# `set_weights` tells the checks where your module keeps its matrices. It fits the rest of `__init__`;
+# if you keep them in another way (packed into one, a matrix for each head), change both.
+
+
+# %% answer="module"
+class MultiHeadAttention(nn.Module):
+    """Several heads of attention, and the matrix that mixes what they found."""
+
+    def __init__(self, d_model: int, num_heads: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_model % num_heads:
+            raise ValueError(f"{num_heads} heads can't have equal shares of width {d_model}")
+        ### END SOLUTION
+        self.num_heads = num_heads
+        self.to_query = nn.Linear(d_model, d_model, bias=False)
+        self.to_key = nn.Linear(d_model, d_model, bias=False)
+        self.to_value = nn.Linear(d_model, d_model, bias=False)
+        self.to_output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch queries d_model"],
+        key: Float[Tensor, "batch keys d_model"] | None = None,
+        value: Float[Tensor, "batch keys d_model"] | None = None,
+        mask: Bool[Tensor, "queries keys"] | Bool[Tensor, "batch queries keys"] | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Return the output for every query."""
+        ### BEGIN SOLUTION
+        key = query if key is None else key
+        value = key if value is None else value
+        matrices = (self.to_query, self.to_key, self.to_value, self.to_output)
+        # nn.Linear keeps the transpose of the matrix that stands on the right of x.
+        weights = [linear.weight.T for linear in matrices]
+        return multi_head_attention(query, key, value, *weights, self.num_heads, mask)
+        ### END SOLUTION
+
+
+def set_weights(
+    attention: MultiHeadAttention,
+    w_query: Float[Tensor, "d_model d_model"],
+    w_key: Float[Tensor, "d_model d_model"],
+    w_value: Float[Tensor, "d_model d_model"],
+    w_output: Float[Tensor, "d_model d_model"],
+) -> None:
+    """Write the four matrices (used as `x @ w`) to where `attention` keeps its own."""
+    with torch.no_grad():
+        attention.to_query.weight.copy_(w_query.T)
+        attention.to_key.weight.copy_(w_key.T)
+        attention.to_value.weight.copy_(w_value.T)
+        attention.to_output.weight.copy_(w_output.T)
+
+
+# %% check="module" points=2
+check("module")
+
+# %% check="defaults" points=1
+check("defaults")
+
+# %% check="cross" points=1
+check("cross")
+
+# %% check="module_mask" points=1
+check("module_mask")
+
+# %% check="module_uneven" points=1
+check("module_uneven")
+
+# %% check="trains" points=1
+check("trains")

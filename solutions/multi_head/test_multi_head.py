@@ -1,0 +1,457 @@
+"""Tests of multi_head. A docstring is the question that a learner reads when the test fails."""
+import math
+
+import torch
+from torch.nn import functional as F
+
+from autograder.kit import expect, expect_ratio, gpu, hidden, visible
+from autograder.kit.outcome import Raised
+
+MATRICES = ("w_query", "w_key", "w_value", "w_output")
+
+# As a multiple of the same work on whole tensors (see `_expect_fast`), on two cores that other processes
+# kept busy: right answers in every style took 1 to 2, with a core seldom free up to 9; a loop over queries
+# or keys took 85 to 300 in the notebook and 38 to 71 across the wire.
+MOST_TIMES_AS_LONG = 12
+MANY, FEW = 8192, 7
+
+
+@visible("split")
+def test_two_words_for_three_heads(learner):
+    """Head 0 gets the first two numbers of every word, head 1 the next two. Which axis has to be cut in two, and which axes change places after that?"""
+    words = torch.arange(1.0, 13.0).reshape(1, 2, 6)
+    expected = [[[[1.0, 2.0], [7.0, 8.0]], [[3.0, 4.0], [9.0, 10.0]], [[5.0, 6.0], [11.0, 12.0]]]]
+    expect(learner.split_heads(words, 3), torch.tensor(expected), "heads")
+
+
+@hidden("split")
+def test_fresh_words_for_fresh_heads(learner, reference, draw):
+    """Every head gets the same part of every word, neighbours together. Which axis has to be cut in two, and which axes change places after that?"""
+    for batch, tokens, num_heads, d_head in ((2, 5, 3, 7), (3, 1, 7, 2), (5, 7, 1, 3), (2, 3, 11, 1)):
+        x = draw(batch, tokens, num_heads * d_head)
+        expect(learner.split_heads(x, num_heads), reference.split_heads(x, num_heads), "heads")
+
+
+@visible("merge")
+def test_three_heads_side_by_side(learner):
+    """Each word gets its shares back from all heads. What must stand next to a head's share before the two axes can become one?"""
+    heads = torch.tensor([[[[1.0, 2.0], [7.0, 8.0]], [[3.0, 4.0], [9.0, 10.0]], [[5.0, 6.0], [11.0, 12.0]]]])
+    expect(learner.merge_heads(heads), torch.arange(1.0, 13.0).reshape(1, 2, 6), "words")
+
+
+@hidden("merge")
+def test_fresh_heads_side_by_side(learner, reference, draw):
+    """Each word gets its shares back from all heads. What must stand next to a head's share before the two axes can become one?"""
+    for shape in ((2, 3, 5, 7), (3, 7, 1, 2), (5, 1, 7, 3), (2, 11, 3, 1)):
+        heads = draw(*shape)
+        expect(learner.merge_heads(heads), reference.merge_heads(heads), "words")
+
+
+@visible("uneven")
+def test_three_heads_for_a_width_of_four(learner):
+    """Three heads can't have equal shares of four numbers. Which error says that a value is not one that can be used?"""
+    words = torch.arange(8.0).reshape(1, 2, 4)
+    expect(_error_of(lambda: learner.split_heads(words, 3)), "ValueError", "error")
+
+
+@hidden("uneven")
+def test_fresh_uneven_shares(learner, draw):
+    """The heads can't have equal shares of every width. Is that noticed for every width, also where the numbers could be dealt out in another way?"""
+    # In the middle case 4 words of width 10 could as well be 5 words of width 8.
+    for tokens, d_model, num_heads in ((3, 5, 2), (4, 10, 4), (2, 3, 5)):
+        x = draw(2, tokens, d_model)
+        expect(_error_of(lambda: learner.split_heads(x, num_heads)), "ValueError", "error")
+
+
+@visible("scale")
+def test_match_of_four_in_each_of_three_heads(learner):
+    """Every head has a width of 4, so a match of 4 must reach softmax as a score of 2. How many terms does a dot product in one head have?"""
+    query = torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3]])
+    key = torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3, [0.0, 2.0, 0.0, 0.0] * 3]])
+    value = torch.tensor([[[1.0, 0.0, 0.0, 0.0] * 3, [0.0, 1.0, 0.0, 0.0] * 3]])
+    one, other = torch.softmax(torch.tensor([2.0, 0.0]), 0).tolist()
+    expect(_attend(learner, query, key, value, _eyes(12), 3), torch.tensor([[[one, other, 0.0, 0.0] * 3]]), "output")
+
+
+@hidden("scale")
+def test_scale_for_fresh_numbers_of_heads(learner, reference, draw):
+    """The scores are as wide apart as they should be only if they are divided by the right number. How many terms does a dot product in one head have?"""
+    for num_heads, d_head in ((2, 5), (5, 2), (3, 11)):
+        d_model = num_heads * d_head
+        query, key, value = draw(3, 1, d_model), draw(3, 7, d_model), draw(3, 7, d_model)
+        _expect_same(learner, reference, query, key, value, _eyes(d_model), num_heads)
+
+
+@visible("softmax")
+def test_shares_of_one_query_in_one_head(learner):
+    """Every key matches equally well, so each query takes the mean of the values in each head. With four axes now, along which one do the shares of one query lie?"""
+    query, key = torch.zeros(1, 2, 4), torch.zeros(1, 3, 4)
+    value = torch.tensor([[[3.0, 0.0, 0.0, 6.0], [0.0, 3.0, 0.0, 6.0], [0.0, 0.0, 3.0, 6.0]]])
+    expect(_attend(learner, query, key, value, _eyes(4), 2), torch.tensor([[[1.0, 1.0, 1.0, 6.0]] * 2]), "output")
+
+
+@visible("softmax")
+def test_scores_of_two_hundred(learner):
+    """exp(200) is too large for a float of 32 bits, exp(-200) too small. Which number can be taken from a whole row of scores without changing its weights?"""
+    query, key = torch.tensor([[[200.0, -200.0]]]), torch.tensor([[[1.0, 1.0], [1.0, 1.0]]])
+    value = torch.tensor([[[2.0, 10.0], [4.0, 30.0]]])
+    expect(_attend(learner, query, key, value, _eyes(2), 2), torch.tensor([[[3.0, 20.0]]]), "output")
+
+
+@hidden("softmax")
+def test_shares_of_fresh_keys(learner, reference, draw):
+    """Each query shares out one whole among the keys, in every head anew, however large the scores are. Along which axis do its shares lie?"""
+    for size in (0.0, 150.0, -150.0):
+        query, key, value = draw(2, 5, 3) + size, torch.ones(2, 7, 3), draw(2, 7, 3)
+        _expect_same(learner, reference, query, key, value, _eyes(3), 3)
+
+
+@visible("output")
+def test_word_that_looks_at_itself(learner):
+    """With a single key each head gives back its value, and the merged heads are multiplied by w_output. Where is that done, and on which side does the matrix stand?"""
+    word, weights = torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), _eyes(4)
+    # Each column picks one number of the merged heads: a matrix that is not its own transpose.
+    weights["w_output"] = torch.eye(4)[:, [1, 2, 3, 0]]
+    expect(_attend(learner, word, word, word, weights, 2), torch.tensor([[[2.0, 3.0, 4.0, 1.0]]]), "output")
+
+
+@hidden("output")
+def test_fresh_output_matrices(learner, reference, draw):
+    """The merged heads are multiplied by w_output. Where is that done, and on which side does the matrix stand?"""
+    word, weights = draw(3, 1, 10), {**_eyes(10), "w_output": draw(10, 10)}
+    _expect_same(learner, reference, word, word, word, weights, 5)
+
+
+@visible("attention")
+def test_heads_agree_with_torch(learner, draw):
+    """Each head compares its own part of the projected queries with its own part of the projected keys. Which matrix makes which, and which part goes to which head?"""
+    query, key, value, weights = draw(1, 5, 6), draw(1, 7, 6), draw(1, 7, 6), _weights(draw, 6)
+    expect(_attend(learner, query, key, value, weights, 2), _by_torch(query, key, value, weights, 2), "output")
+
+
+@visible("attention")
+def test_sentences_stay_apart(learner, draw):
+    """Three sentences are worked on at once, and each looks at its own words only. Which axis is the batch, and does it keep its place to the end?"""
+    query, key, value, weights = draw(3, 2, 5), draw(3, 7, 5), draw(3, 7, 5), _weights(draw, 5)
+    expect(_attend(learner, query, key, value, weights, 5), _by_torch(query, key, value, weights, 5), "output")
+
+
+@visible("attention")
+def test_one_head_is_a_head(learner, draw):
+    """With one head and w_output = I nothing is left of the many. Does your code give back the attention of a single head?"""
+    query, key, value = draw(1, 2, 3), draw(1, 5, 3), draw(1, 5, 3)
+    weights = {**_weights(draw, 3), "w_output": torch.eye(3)}
+    expect(_attend(learner, query, key, value, weights, 1), _by_torch(query, key, value, weights, 1), "output")
+
+
+@hidden("attention")
+def test_fresh_heads(learner, reference, draw):
+    """Each head compares its own part of the projected queries with its own part of the projected keys. Which matrix makes which, and which part goes to which head?"""
+    for batch, num_heads, d_head, queries, keys in ((2, 3, 5, 7, 11), (5, 2, 3, 13, 7), (2, 1, 7, 5, 3), (3, 7, 1, 2, 5)):
+        d_model = num_heads * d_head
+        query, key, value = draw(batch, queries, d_model), draw(batch, keys, d_model), draw(batch, keys, d_model)
+        _expect_same(learner, reference, query, key, value, _weights(draw, d_model, scale=0.7), num_heads)
+
+
+@visible("mask")
+def test_hidden_key_weighs_nothing(learner):
+    """The mask is True where a query may look, and the weights that are left must add up to 1. When is the mask to be applied?"""
+    query, key = torch.ones(1, 2, 4), torch.ones(1, 3, 4)
+    value = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [50.0, 60.0, 70.0, 80.0], [3.0, 4.0, 5.0, 6.0]]])
+    mask = torch.tensor([[True, False, True], [False, False, True]])
+    expected = torch.tensor([[[2.0, 3.0, 4.0, 5.0], [3.0, 4.0, 5.0, 6.0]]])
+    expect(_attend(learner, query, key, value, _eyes(4), 2, mask), expected, "output")
+
+
+@visible("mask")
+def test_visible_key_that_matches_badly(learner):
+    """The first key may be seen and matches badly, the second matches well and is hidden. Can any match, however good, outweigh your mask?"""
+    query, key = torch.tensor([[[10.0, 10.0]]]), torch.tensor([[[-8.0, -8.0], [8.0, 8.0]]])
+    value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]])
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]]]), "output")
+
+
+@hidden("mask")
+def test_fresh_masks_for_all(learner, reference, draw):
+    """One mask of queries and keys holds for every sentence and every head. What weighs a key that may not be seen, however well it matches?"""
+    for size in (0.0, 80.0, -80.0):
+        query, key, value = draw(2, 5, 3) + size, torch.ones(2, 7, 3), draw(2, 7, 3)
+        _expect_same(learner, reference, query, key, value, _eyes(3), 3, draw.mask(5, 7))
+
+
+@visible("mask_batch")
+def test_mask_for_each_sentence(learner):
+    """There is a mask for each of two sentences, and three heads. Which axis of the scores has no partner in the mask, and where does it stand?"""
+    query, key, value = torch.ones(2, 1, 3), torch.ones(2, 2, 3), torch.tensor([[[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]] * 2)
+    mask = torch.tensor([[[True, False]], [[True, True]]])
+    expect(_attend(learner, query, key, value, _eyes(3), 3, mask), torch.tensor([[[1.0, 2.0, 3.0]], [[3.0, 4.0, 5.0]]]), "output")
+
+
+@hidden("mask_batch")
+def test_fresh_masks_for_each_sentence(learner, reference, draw):
+    """Each sentence has a mask of its own, which holds for all of its heads. Is it right too where there are as many sentences as heads?"""
+    for batch, num_heads in ((2, 5), (3, 3), (1, 2)):
+        d_model = 2 * num_heads
+        query, key, value = torch.zeros(batch, 5, d_model), torch.zeros(batch, 7, d_model), draw(batch, 7, d_model)
+        _expect_same(learner, reference, query, key, value, _eyes(d_model), num_heads, draw.mask(batch, 5, 7))
+
+
+@visible("blind_row")
+def test_query_that_sees_nothing(learner):
+    """The second query may look at nothing. Has it anything to average? What should stand in its row?"""
+    query, key = torch.ones(1, 2, 2), torch.ones(1, 2, 2)
+    value, mask = torch.tensor([[[3.0, 4.0], [5.0, 6.0]]]), torch.tensor([[True, False], [False, False]])
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[3.0, 4.0], [0.0, 0.0]]]), "output")
+
+
+@hidden("blind_row")
+def test_fresh_blind_rows(learner, reference, draw):
+    """One query of each sentence may look at nothing. Has it anything to average?"""
+    query, key, value = torch.zeros(2, 3, 10), torch.zeros(2, 7, 10), draw(2, 7, 10)
+    _expect_same(learner, reference, query, key, value, _eyes(10), 5, draw.mask(3, 7, blind=1))
+
+
+@visible("dtype")
+def test_double_precision_stays(learner):
+    """A third has no end, and 64 bits hold more of it than 32. Where does your code turn its input into something else, or make a tensor that does not ask for the input's dtype?"""
+    word = torch.tensor([[[1.0, 2.0], [1.0, 2.0]]], dtype=torch.float64) / 3
+    expect(_attend(learner, word, word, word, _eyes(2, torch.float64), 2), word, "output")
+
+
+@hidden("dtype")
+def test_fresh_double_precision(learner, reference, draw):
+    """The inputs have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
+    word = draw(2, 1, 6, dtype=torch.float64).expand(2, 5, 6).contiguous()
+    weights = {**_eyes(6, torch.float64), "w_value": draw(6, 6, dtype=torch.float64)}
+    _expect_same(learner, reference, word, word, word, weights, 3)
+
+
+@visible("gradient")
+def test_gradient_reaches_everything(learner, draw):
+    """Training needs a gradient at every input and every matrix. Where does your code leave the graph that autograd follows?"""
+    _expect_gradients(learner, draw, 2)
+
+
+@visible("gradient")
+def test_gradient_beside_a_query_that_sees_nothing(learner, draw):
+    """One query sees nothing, and a single NaN spoils every matrix. Zero times NaN is NaN: what flows back through the row that you set to zero?"""
+    _expect_gradients(learner, draw, 2, blind=1)
+
+
+@hidden("gradient")
+def test_fresh_gradients(learner, draw):
+    """Training needs a gradient at every input and every matrix, also where queries see nothing. Is it there, and a number everywhere?"""
+    _expect_gradients(learner, draw, 3)
+    _expect_gradients(learner, draw, 3, blind=2)
+
+
+@visible("vectorised")
+def test_many_queries_at_once(learner, draw):
+    """All queries can be compared with all keys in one product of matrices. Which loop goes through the queries one by one?"""
+    _expect_fast(learner, draw, queries=MANY, keys=FEW)
+
+
+@visible("vectorised")
+def test_many_keys_at_once(learner, draw):
+    """All keys can be compared with all queries in one product of matrices. Which loop goes through the keys one by one?"""
+    _expect_fast(learner, draw, queries=FEW, keys=MANY)
+
+
+@visible("module")
+def test_module_with_given_weights(learner, draw):
+    """The module keeps four matrices. Which of them makes the queries, which the keys, which the values, and which comes last?"""
+    x, weights = draw(1, 5, 6), _weights(draw, 6)
+    expect(_module(learner, weights, 3)(x, x, x), _by_torch(x, x, x, weights, 3), "output")
+
+
+@hidden("module")
+def test_fresh_modules(learner, reference, draw):
+    """The module keeps four matrices. Which of them makes the queries, which the keys, which the values, and which comes last?"""
+    for num_heads, d_head in ((2, 5), (7, 1), (1, 3)):
+        x, weights = draw(2, 3, num_heads * d_head), _weights(draw, num_heads * d_head)
+        expect(_module(learner, weights, num_heads)(x, x, x), _module(reference, weights, num_heads)(x, x, x), "output")
+
+
+@visible("defaults")
+def test_who_asks_also_answers(learner):
+    """Nothing was said about the keys, so the words look at themselves. What do `key` and `value` become when they are None?"""
+    x = torch.tensor([[[1.0, 2.0], [3.0, 6.0]]])
+    expect(_indifferent(learner, _eyes(2), 2)(x), torch.tensor([[[2.0, 4.0]] * 2]), "output")
+
+
+@visible("defaults")
+def test_keys_are_the_values_too(learner):
+    """Nothing was said about the values, and there are as many of them as keys. Which tensor answers, then?"""
+    query, key = torch.tensor([[[1.0, 2.0], [3.0, 6.0]]]), torch.tensor([[[10.0, 20.0], [30.0, 50.0]]])
+    expect(_indifferent(learner, _eyes(2), 2)(query, key), torch.tensor([[[20.0, 35.0]] * 2]), "output")
+
+
+@hidden("defaults")
+def test_fresh_defaults(learner, reference, draw):
+    """Who is asked when only the query is given, and who when a key comes along?"""
+    weights, query, key = {**_eyes(6), "w_value": draw(6, 6)}, draw(2, 5, 6), draw(2, 5, 6)
+    mine, other = _indifferent(learner, weights, 3), _indifferent(reference, weights, 3)
+    expect(mine(query), other(query), "output")
+    expect(mine(query, key=key), other(query, key=key), "output")
+
+
+@visible("cross")
+def test_two_words_ask_three(learner):
+    """Two words ask, three others answer, and what they give is not what they are found by. Which of the three inputs says how long the result is, and which what is in it?"""
+    query, key = torch.ones(1, 2, 4), torch.ones(1, 3, 4)
+    value = torch.tensor([[[3.0, 0.0, 0.0, 6.0], [0.0, 3.0, 0.0, 6.0], [0.0, 0.0, 3.0, 6.0]]])
+    expect(_indifferent(learner, _eyes(4), 2)(query, key, value), torch.tensor([[[1.0, 1.0, 1.0, 6.0]] * 2]), "output")
+
+
+@hidden("cross")
+def test_fresh_lengths(learner, reference, draw):
+    """Queries and keys come in different numbers, and values are another tensor than keys. Which of the three says how long the result is, and which what is in it?"""
+    for queries, keys in ((2, 7), (7, 3)):
+        weights = {**_eyes(10), "w_value": draw(10, 10)}
+        inputs = draw(3, queries, 10), draw(3, keys, 10), draw(3, keys, 10)
+        expect(_indifferent(learner, weights, 5)(*inputs), _indifferent(reference, weights, 5)(*inputs), "output")
+
+
+@visible("module_mask")
+def test_module_with_a_mask(learner):
+    """The module is handed a mask. Where does it pass it on?"""
+    # Queries and keys are made of the sums 2 + 4 and 5 + 1: every word matches every word equally well.
+    weights = {**_eyes(2), "w_query": torch.full((2, 2), 0.1), "w_key": torch.full((2, 2), 0.1)}
+    x, mask = torch.tensor([[[2.0, 4.0], [5.0, 1.0]]]), torch.tensor([[True, False], [True, True]])
+    expect(_module(learner, weights, 2)(x, x, x, mask), torch.tensor([[[2.0, 4.0], [3.5, 2.5]]]), "output")
+
+
+@hidden("module_mask")
+def test_fresh_modules_with_a_mask(learner, reference, draw):
+    """The module is handed a mask, by its place or by its name. Where does it pass it on?"""
+    weights, x, mask = {**_eyes(6), "w_value": draw(6, 6)}, draw(2, 5, 6), draw.mask(5, 5)
+    mine, other = _indifferent(learner, weights, 3), _indifferent(reference, weights, 3)
+    expect(mine(x, x, x, mask=mask), other(x, x, x, mask=mask), "output")
+
+
+@visible("module_uneven")
+def test_module_of_width_four_with_three_heads(learner):
+    """Four numbers can't be shared out to three heads. When is it kinder to say so: when the module is made, or when it is first used?"""
+    expect(_error_of(lambda: learner.MultiHeadAttention(4, 3)), "ValueError", "error")
+
+
+@hidden("module_uneven")
+def test_fresh_uneven_modules(learner, draw):
+    """Some widths can't be shared out to the heads. When is it kinder to say so: when the module is made, or when it is first used?"""
+    for num_heads in draw.integers(2, 12, 3).tolist():
+        d_model = 3 * num_heads + 1
+        expect(_error_of(lambda: learner.MultiHeadAttention(d_model=d_model, num_heads=num_heads)), "ValueError", "error")
+
+
+@visible("trains")
+def test_every_weight_learns(learner, draw):
+    """Four matrices of 6 by 6 are 144 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
+    module = learner.MultiHeadAttention(d_model=6, num_heads=3)
+    expect(module.trained(*[draw(2, 5, 6)] * 3), (144, 144), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@hidden("trains")
+def test_every_weight_of_a_fresh_module_learns(learner, draw):
+    """Every number of the four matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
+    for num_heads, d_head in ((2, 5), (1, 3)):
+        d_model = num_heads * d_head
+        module = learner.MultiHeadAttention(d_model, num_heads)
+        count = 4 * d_model**2
+        expect(module.trained(*[draw(2, 7, d_model)] * 3), (count, count), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@gpu
+@hidden("attention")
+def test_attention_on_the_gpu(learner, reference, draw):
+    """On a GPU everything that takes part must be there. Which tensor does your code make on the CPU?"""
+    query, key, value, weights = draw(2, 3, 10), draw(2, 7, 10), draw(2, 7, 10), _weights(draw, 10)
+    for mask in (None, draw.mask(3, 7, blind=1), draw.mask(2, 3, 7)):
+        came = _attend(learner.on("cuda"), query, key, value, weights, 5, mask)
+        expect(came, _attend(reference, query, key, value, weights, 5, mask), "output")
+
+
+@gpu
+@hidden("module")
+def test_module_on_the_gpu(learner, reference, draw):
+    """The module is moved to the GPU. Which of its tensors does not move along?"""
+    x, mask, weights = draw(2, 5, 6), draw.mask(2, 5, 5, blind=3), _weights(draw, 6)
+    came = _module(learner.on("cuda"), weights, 3)(x, mask=mask)
+    expect(came, _module(reference, weights, 3)(x, mask=mask), "output")
+
+
+def _weights(draw, d_model: int, scale: float = 0.5) -> dict:
+    return {name: draw(d_model, d_model, scale=scale) for name in MATRICES}
+
+
+def _eyes(d_model: int, dtype: torch.dtype = torch.float32) -> dict:
+    """Return four matrices that change nothing, for tests of everything else."""
+    return {name: torch.eye(d_model, dtype=dtype) for name in MATRICES}
+
+
+def _attend(learner, query, key, value, weights: dict, num_heads: int, mask=None):
+    matrices = [weights[name] for name in MATRICES]
+    masks = [] if mask is None else [mask]
+    return learner.multi_head_attention(query, key, value, *matrices, num_heads, *masks)
+
+
+def _expect_same(learner, reference, query, key, value, weights: dict, num_heads: int, mask=None) -> None:
+    inputs = query, key, value, weights, num_heads, mask
+    expect(_attend(learner, *inputs), _attend(reference, *inputs), "output")
+
+
+def _by_torch(query, key, value, weights: dict, num_heads: int):
+    w_query, w_key, w_value, w_output = (weights[name] for name in MATRICES)
+    heads = [(x @ w).unflatten(-1, (num_heads, -1)).transpose(1, 2) for x, w in ((query, w_query), (key, w_key), (value, w_value))]
+    return F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2) @ w_output
+
+
+def _module(learner, weights: dict, num_heads: int):
+    module = learner.MultiHeadAttention(d_model=len(weights["w_query"]), num_heads=num_heads)
+    learner.set_weights(module, **weights)
+    return module
+
+
+def _indifferent(learner, weights: dict, num_heads: int):
+    """Return a module whose queries are zero: every visible key gets an equal share, so only who answers matters."""
+    return _module(learner, {**weights, "w_query": torch.zeros_like(weights["w_query"])}, num_heads)
+
+
+def _error_of(work) -> str:
+    """Return the name of the error that the learner's code raises, or "no error"."""
+    try:
+        work()
+    except Raised as error:
+        return error.kind
+    return "no error"
+
+
+def _expect_gradients(learner, draw, num_heads: int, blind: int | None = None) -> None:
+    d_model, mask = 5 * num_heads, None
+    if blind is not None:
+        # The other queries see every key: where there is one key only, no gradient reaches the scores.
+        mask = torch.ones(3, 5, dtype=torch.bool)
+        mask[blind] = False
+    inputs = {"query": draw(2, 3, d_model), "key": draw(2, 5, d_model), "value": draw(2, 5, d_model), **_weights(draw, d_model)}
+    came = learner.multi_head_attention.gradients(**inputs, num_heads=num_heads, mask=mask, wrt=list(inputs))
+    for name, gradient in zip(inputs, came):
+        expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
+
+
+def _state_of(gradient) -> str:
+    if gradient is None:
+        return "none"
+    if not gradient.isfinite().all():
+        return "not a number somewhere"
+    return "a number everywhere" if gradient.any() else "zero everywhere"
+
+
+def _expect_fast(learner, draw, queries: int, keys: int) -> None:
+    inputs = draw(1, queries, 8), draw(1, keys, 8), draw(1, keys, 8), _weights(draw, 8), 2
+    word = draw(1, 1, 8)
+
+    def on_whole_tensors():
+        # Both sides pay for one way to the learner and back, which a busy machine makes long.
+        _attend(learner, word, word, word, *inputs[3:])
+        _by_torch(*inputs)
+
+    expect_ratio(lambda: _attend(learner, *inputs), on_whole_tensors, MOST_TIMES_AS_LONG, "time")
