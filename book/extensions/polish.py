@@ -1,0 +1,86 @@
+"""Make the finished pages quiet and self-contained: what the theme leaves wrong is put right here.
+
+Every repair below was a console error, a request to another host, or something that a screen reader stumbles over.
+The browser tests in tests/site notice when a new release of the theme needs another one.
+"""
+
+import html
+import re
+from pathlib import Path
+
+from docutils import nodes
+
+# Search engines show about this much.
+DESCRIPTION_LENGTH = 155
+
+DARK_BY_SYSTEM = '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+REPAIRS = [
+    # 1.5 MB that draws the icons which the icon fonts draw already.
+    (re.compile(r'\s*<!-- So that users can add custom icons -->\s*<script[^>]*fontawesome\.js[^>]*></script>'), ""),
+    # Sphinx and the theme each write one; one is right.
+    (re.compile(r'\s*<meta name="viewport" content="width=device-width, initial-scale=1\.0" />'), ""),
+    # An empty mode is a console warning; an empty theme is a white flash for a reader in dark mode.
+    (re.compile(r'(dataset\.mode = localStorage\.getItem\("mode"\) \|\| )""'), r'\1"auto"'),
+    (re.compile(r'(dataset\.theme = localStorage\.getItem\("theme"\) \|\| )""'), rf"\1{DARK_BY_SYSTEM}"),
+    # Roles of digital publishing that ARIA has withdrawn, in a list that isn't made of list items.
+    (re.compile(r' role="(?:doc-biblioentry|doc-backlink)"'), ""),
+    (re.compile(r'role="list" (?=class="citation-list")'), ""),
+    # A place of the page that a screen reader could not jump to.
+    (re.compile(r'(<div id="pst-primary-sidebar") (?=class)'), r'\1 role="region" aria-label="Contents and search" '),
+    # A formula is in the page twice, for eyes and for ears; an excerpt in the search results needs it once.
+    (re.compile(r'(const removalQuery of \["\.headerlink", "script", "style")\]'), r'\1, ".katex-mathml"]'),
+    # A name that hides the visible words from whoever speaks to the browser.
+    (re.compile(r' aria-label="Toggle hidden content"'), ""),
+]
+
+
+def _is_thebe(asset) -> bool:
+    """Say whether an asset belongs to live cells, which this book doesn't have: its script names a foreign host."""
+    inline = (getattr(asset, "attributes", None) or {}).get("body") or ""
+    return "thebe" in f"{getattr(asset, 'filename', '')} {inline}".lower()
+
+
+def description(doctree) -> str:
+    """Return the beginning of the first paragraph, cut between words."""
+    # Not the words of a box or a table: they make no sense alone.
+    plain = (node for node in doctree.findall(nodes.paragraph) if isinstance(node.parent, nodes.section))
+    text = " ".join(next(plain, nodes.paragraph()).astext().split())
+    if len(text) <= DESCRIPTION_LENGTH:
+        return text
+    return text[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " …"
+
+
+def prepare_page(app, pagename, templatename, context, doctree):
+    """Give the page a description and take the unused assets away, before it is written."""
+    for kind in ("script_files", "css_files"):
+        context[kind] = [asset for asset in context.get(kind, []) if not _is_thebe(asset)]
+    metatags = context.get("metatags", "")
+    if doctree is not None and 'name="description"' not in metatags:
+        content = html.escape(description(doctree))
+        context["metatags"] = f'{metatags}\n<meta name="description" content="{content}" />'
+
+
+def repaired(page: str) -> str:
+    """Return the page with every repair made; a repaired page stays as it is."""
+    for pattern, replacement in REPAIRS:
+        page = pattern.sub(replacement, page)
+    return page
+
+
+def repair_pages(app, error):
+    """Repair every page that has been written, and the script that searches them."""
+    if error is not None or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    for path in [*sorted(site.rglob("*.html")), site / "_static" / "searchtools.js"]:
+        before = path.read_text(encoding="utf-8")
+        after = repaired(before)
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+
+
+def setup(app):
+    """Run late: other extensions add their scripts to a page first."""
+    app.connect("html-page-context", prepare_page, priority=900)
+    app.connect("build-finished", repair_pages, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
