@@ -1,0 +1,59 @@
+"""The drawing helpers: same file twice, and nothing written where nothing may be seen."""
+
+import io
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from tests.book.chapters import BOOK
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """Return the book's drawing module, in its style."""
+    matplotlib.use("Agg")
+    monkeypatch.syspath_prepend(str(BOOK))
+    import figures
+
+    with matplotlib.rc_context(figures.STYLE):
+        yield figures
+    matplotlib.pyplot.close("all")
+    sys.modules.pop("figures")
+
+
+def drawn(figures) -> bytes:
+    """Return one annotated matrix as an SVG file."""
+    fig, ax = figures.panels()
+    weights, hidden = np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([[False, True], [False, False]])
+    figures.matrix(ax, weights, ["sat", "on"], ["sat", "on"], hidden=hidden)
+    file = io.BytesIO()
+    fig.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def test_the_same_figure_is_the_same_file(figures):
+    assert drawn(figures) == drawn(figures)
+
+
+def test_text_stays_text_and_hidden_cells_show_no_number(figures):
+    picture = drawn(figures).decode()
+    assert "0.75" in picture and "×" in picture
+    assert "0.00" not in picture
+
+
+def test_words_can_be_read_on_their_background(figures):
+    for color in (figures.INK, figures.BLUE, figures.RED):
+        assert contrast(color, figures.PAPER) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the ratio of luminances as WCAG 2.2 defines it."""
+
+    def luminance(color):
+        channels = np.array(matplotlib.colors.to_rgb(color))
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

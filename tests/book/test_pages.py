@@ -1,0 +1,136 @@
+"""What every chapter owes its reader, checked on the text."""
+
+import re
+import statistics
+
+import pytest
+from tests.book.chapters import BOOK, CHAPTERS, tags
+
+SOLUTIONS = BOOK.parent / "solutions"
+
+# Rows of the tables in the sources' overview that each chapter must hold.
+COVERS = {
+    "01_self_attention": "S01 S02 E11 E15",
+    "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
+}
+WORDS = range(1200, 2501)
+LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
+
+
+def text_of(notebook) -> str:
+    """Return the chapter's text without code, comments and display formulas."""
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return re.sub(r"\$\$.*?\$\$( \(.*?\))?|^%.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def words_of(text: str) -> list[str]:
+    """Return what a reader reads aloud: no fences, options, table rules or roles."""
+    text = re.sub(r"^(:{3,}|:\w+:|\|[-|]+\|).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\{cite:\w\}`.*?`", "", text)
+    return re.findall(r"[\w$][\w$'’.,\\^{}-]*", text)
+
+
+def shown_code(notebook) -> list[str]:
+    """Return the sources of the cells that a reader sees unfolded."""
+    folded = {"hide-input", "remove-cell", "remove-input"}
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code" and not folded & tags(cell)]
+
+
+def plots(notebook) -> list:
+    """Return the cells that draw."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and "plt.show()" in cell.source]
+
+
+def boxes(text: str, kind: str) -> list[str]:
+    """Return the bodies of the chapter's boxes of one kind."""
+    pattern = r"^(:{3,})\{admonition\}[^\n]*\n:class: " + kind + r"\n(.*?)^\1$"
+    return [match[1] for match in re.findall(pattern, text, flags=re.DOTALL | re.MULTILINE)]
+
+
+def raw(chapter: str) -> str:
+    """Return the chapter's source."""
+    return (BOOK / f"{chapter}.md").read_text(encoding="utf-8")
+
+
+def test_each_chapter_says_what_it_covers():
+    assert set(COVERS) == set(CHAPTERS)
+
+
+def test_covers_its_rows(chapter):
+    marked = set(re.findall(r"^% ([SE]\d\d)\b", raw(chapter), flags=re.MULTILINE))
+    assert marked == set(COVERS[chapter].split())
+
+
+def test_each_mistake_of_the_sources_has_its_box(chapter):
+    wrong = [row for row in COVERS[chapter].split() if row.startswith("E")]
+    found = boxes(raw(chapter), "correction")
+    assert len(found) == len(wrong)
+    for box in found:
+        assert re.findall(r"% (E\d\d)", box) == [re.search(r":name: correction-(e\d\d)", box)[1].upper()]
+        assert all(part in box for part in ("**The claim.**", "**The run.**", "**What is so.**"))
+
+
+def test_is_one_sitting(notebook):
+    assert len(words_of(text_of(notebook))) in WORDS
+
+
+def test_code_cells_are_short(notebook):
+    lengths = [len([line for line in source.splitlines() if line.strip()]) for source in shown_code(notebook)]
+    assert max(lengths) <= LONGEST_CELL
+    assert statistics.median(lengths) <= MEDIAN_CELL
+
+
+def test_code_lines_fit_the_page(notebook):
+    long = [line for source in shown_code(notebook) for line in source.splitlines() if len(line) > LONGEST_LINE]
+    assert not long
+
+
+def test_plots_are_folded_described_and_captioned(notebook):
+    assert plots(notebook)
+    for cell in plots(notebook):
+        options = cell.metadata["mystnb"]
+        assert "hide-input" in tags(cell)
+        assert len(options["image"]["alt"]) > 40
+        assert options["figure"]["name"].startswith("fig-")
+        assert options["figure"]["caption"].strip()
+
+
+def test_no_computed_number_is_typed(notebook):
+    prose = re.sub(r"`[^`]*`|\$[^$]*\$", "", text_of(notebook))
+    # "Section 3.2" is a place in a paper; everything else with a decimal point was computed by something.
+    assert not [number for number in re.findall(r"\d+\.\d+", prose.replace("section 3.2", ""))]
+
+
+def test_every_glued_number_is_used_and_every_used_one_is_glued(notebook, executed):
+    used = {re.split(":", name)[0] for name in re.findall(r"\{glue:text\}`([^`]+)`", text_of(notebook))}
+    outputs = [out for cell in executed[0].cells if cell.cell_type == "code" for out in cell.outputs]
+    glued = {out.metadata["scrapbook"]["name"] for out in outputs if "scrapbook" in out.get("metadata", {})}
+    assert used == glued
+
+
+def test_asks_and_answers(notebook):
+    questions = boxes(text_of(notebook), "question")
+    assert 3 <= len(questions) <= 5
+    assert all("{dropdown} Answer" in question for question in questions)
+
+
+def test_keeps_three_sentences(notebook):
+    (kept,) = boxes(text_of(notebook), "keep")
+    assert len(re.findall(r"\.(?=\s|$)", kept)) == 3
+
+
+def test_citations_exist_and_every_reference_is_cited():
+    known = set(re.findall(r"^@\w+\{(\S+),", (BOOK / "references.bib").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    text = "".join(path.read_text(encoding="utf-8") for path in BOOK.glob("*.md"))
+    cited = {key for keys in re.findall(r"\{cite:[a-z]+\}`([^`]+)`", text) for key in keys.split(",")}
+    assert cited == known
+
+
+def test_every_objective_names_a_check_that_exists(notebook):
+    (objectives,) = boxes(text_of(notebook), "objectives")
+    exercise = re.search(r"check of `(\w+)`", objectives)[1]
+    named = re.findall(r"\| `(\w+)` \|$", objectives, flags=re.MULTILINE)
+    source = SOLUTIONS / exercise / f"{exercise}.py"
+    if not source.exists():
+        pytest.skip("the exercise is not written yet")
+    assert named and set(named) <= set(re.findall(r'check="(\w+)"', source.read_text(encoding="utf-8")))

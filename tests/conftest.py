@@ -1,0 +1,61 @@
+"""What most tests need: a course of their own, the sandbox's zygote, ways to hand something in."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import exercise as exercises
+from autograder.course import Course
+from autograder.sample import handed_in
+from autograder.sandbox.host import Zygote
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def zygote():
+    with Zygote() as one:
+        yield one
+
+
+@pytest.fixture
+def course(tmp_path):
+    return Course(tmp_path / "course")
+
+
+@pytest.fixture(scope="session")
+def single_head():
+    return exercises.load("single_head")
+
+
+@pytest.fixture
+def hand_in(course):
+    """Write a submission; `known` is a mistake or variant, None the reference answer."""
+
+    def write(learner: str, exercise, known=None, change=None) -> Path:
+        notebook = handed_in(exercise, known)
+        if change:
+            change(notebook)
+        path = course.submitted / learner / exercise.name / f"{exercise.name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(nbformat.writes(notebook), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def command(course):
+    """Run a command of the project's environment on this test's course; return the finished process."""
+
+    def run(*words, code: int | None = 0, **more):
+        environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "COLUMNS": "200"}
+        words = [str(Path(sys.executable).parent / words[0]) if words[0] != "python" else sys.executable, *map(str, words[1:])]
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, **more)
+        assert code is None or done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run

@@ -1,0 +1,191 @@
+"""The site's extensions, each on a page of a few lines: what goes wrong must be said, with its place."""
+
+import json
+import sys
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+from sphinx.testing.util import SphinxTestApp
+
+from autograder.kit.outcome import Outcome
+from tests.site.site_layout import ROOT
+
+sys.path.insert(0, str(ROOT / "book" / "extensions"))
+
+import exercise_downloads  # noqa: E402
+import freshness  # noqa: E402
+import katex_prerender  # noqa: E402
+import mistake_matrix  # noqa: E402
+import polish  # noqa: E402
+import slim_assets  # noqa: E402
+
+MISTAKE = {
+    "title": "divides by `d_k`",
+    "hint": "What is the square root for?",
+    "expected": ["scale"],
+    "fails": {"scale": "wrong answer"},
+    "checks": ["softmax", "scale"],
+}
+MATRIX = {
+    "mistakes": {"single_head": {"no_root": MISTAKE}},
+    "variants": {"single_head": {"einsum": {"title": "one einsum", "fails": {}}}},
+    "problems": [],
+}
+
+
+@pytest.fixture
+def write_page(tmp_path):
+    """Return a function that builds one page with the extensions and gives back its HTML and the warnings."""
+    (tmp_path / "conf.py").write_text("")
+    settings = {
+        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads"],
+        "html_math_renderer": "katex_prerender",
+        "html_static_path": [],
+        "myst_enable_extensions": ["dollarmath"],
+    }
+
+    def write(text: str, **more) -> tuple[str, str]:
+        (tmp_path / "index.md").write_text(text, encoding="utf-8")
+        app = SphinxTestApp("html", srcdir=tmp_path, confoverrides={**settings, **more})
+        app.build()
+        warnings = app.warning.getvalue()
+        app.cleanup()
+        return (tmp_path / "_build" / "html" / "index.html").read_text(encoding="utf-8"), warnings
+
+    return write
+
+
+def test_a_formula_becomes_html(write_page):
+    page, warnings = write_page("# Page\n\nA $\\frac{1}{2}$ and\n\n$$\n\\twice{x}\n$$ (eq-a)\n", katex_macros={r"\twice": "2#1"})
+    assert "katex-html" in page and 'class="eqno">(1)' in page
+    assert 'class="katex-display" tabindex="0"' in page
+    assert warnings == ""
+
+
+def test_a_wrong_formula_is_a_warning_at_its_place(write_page):
+    page, warnings = write_page("# Page\n\nText.\n\nWrong: $\\frac{1$ here.\n")
+    assert "index.md:5: WARNING" in warnings and "KaTeX" in warnings
+    assert "katex-error" in page
+
+
+@pytest.mark.parametrize("tex", [r"\text{中文}", r"\begin{bmatrix} 1 & 2 \end{bmatrix}", r"\mathbb{R}^{n \times d_k}"])
+def test_formulas_of_this_book_can_be_drawn(tex):
+    assert "katex-html" in katex_prerender.draw(tex, True, "{}")
+
+
+def test_a_missing_matrix_names_its_command(write_page):
+    _, warnings = write_page("# Page\n\n```{mistake-matrix}\n```\n")
+    assert "index.md:3: WARNING" in warnings and "python -m autograder matrix --json" in warnings
+
+
+def test_every_outcome_has_a_sign():
+    assert {*mistake_matrix.SIGNS, "passed"} == {outcome.value for outcome in Outcome}
+
+
+def _put_matrix(folder, **changes):
+    (folder / "_build").mkdir(exist_ok=True)
+    (folder / "_build" / "matrix.json").write_text(json.dumps(MATRIX | changes))
+
+
+def test_the_matrix_says_failure_in_signs_and_words(write_page, tmp_path):
+    _put_matrix(tmp_path)
+    page, warnings = write_page("# Page\n\n```{mistake-matrix}\n```\n")
+    assert warnings == ""
+    assert 'title="wrong answer">✗</abbr>' in page and 'title="passes">·</abbr>' in page
+    assert "What is the square root for?" in page and "one einsum" in page
+
+
+def test_a_problem_of_the_matrix_stops_the_build(write_page, tmp_path):
+    _put_matrix(tmp_path, problems=["single_head: no mistake fails the check batch"])
+    _, warnings = write_page("# Page\n\n```{mistake-matrix}\n```\n")
+    assert "no mistake fails the check batch" in warnings
+
+
+def test_the_archive_depends_on_the_files_alone(tmp_path):
+    folder = tmp_path / "exercises"
+    (folder / "__pycache__").mkdir(parents=True)
+    (folder / "b.py").write_text("b = 1\n")
+    (folder / "a.ipynb").write_text("{}")
+    (folder / ".venv").mkdir()
+    (folder / ".venv" / "pyvenv.cfg").write_text("of one machine")
+    (folder / "__pycache__" / "b.pyc").write_bytes(b"compiled")
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    exercise_downloads.write_archive(folder, first)
+    (folder / "b.py").touch()
+    (folder / "__pycache__" / "c.pyc").write_bytes(b"compiled")
+    exercise_downloads.write_archive(folder, second)
+    assert first.read_bytes() == second.read_bytes()
+    names = ["attention-by-hand/exercises/a.ipynb", "attention-by-hand/exercises/b.py"]
+    assert zipfile.ZipFile(first).namelist() == names
+
+
+def test_a_repaired_page_stays_as_it_is():
+    page = 'dataset.mode = localStorage.getItem("mode") || ""; dataset.theme = localStorage.getItem("theme") || "";'
+    once = polish.repaired(page)
+    assert '"auto"' in once and "prefers-color-scheme" in once
+    assert polish.repaired(once) == once
+
+
+def test_only_icons_that_occur_are_kept():
+    css = '.fa-sun:before{content:"\\f185"}.fa-moon:before{content:"\\f186"}summary:after{content:"\\f107"}'
+    assert slim_assets.named_icons(css, ['<i class="fa-sun"></i>']) == {0xF185}
+    assert slim_assets.drawn_icons(css) == {0xF107}
+
+
+def test_figures_of_earlier_builds_are_deleted(tmp_path):
+    (tmp_path / "_images").mkdir()
+    for name in ("old.svg", "new.svg"):
+        (tmp_path / "_images" / name).write_text("<svg/>")
+    (tmp_path / "page.html").write_text('<img src="_images/new.svg">')
+    slim_assets.delete_orphans(tmp_path)
+    assert [image.name for image in (tmp_path / "_images").iterdir()] == ["new.svg"]
+
+
+def _book(folder):
+    (folder / "site_static").mkdir()
+    (folder / "extensions").mkdir()
+    (folder / "site_static" / "site.css").write_text("p { color: black }")
+    (folder / "figures.py").write_text("BLUE = 1")
+
+
+def test_a_changed_style_rewrites_pages_and_runs_nothing(tmp_path, monkeypatch):
+    _book(tmp_path)
+    monkeypatch.setattr(freshness, "BOOK", tmp_path)
+    written, executed = freshness._written_with(), freshness._executed_with()
+    (tmp_path / "site_static" / "site.css").write_text("p { color: red }")
+    assert freshness._written_with() != written
+    assert freshness._executed_with() == executed
+
+
+def test_a_changed_module_runs_the_chapters_again(tmp_path, monkeypatch):
+    _book(tmp_path)
+    monkeypatch.setattr(freshness, "BOOK", tmp_path)
+    executed = freshness._executed_with()
+    (tmp_path / "figures.py").write_text("BLUE = 2")
+    assert freshness._executed_with() != executed
+
+
+def test_outputs_of_other_modules_are_dropped(tmp_path):
+    def start(digest: str):
+        app = SimpleNamespace(outdir=tmp_path / "html", config=SimpleNamespace(site_executed_with=digest))
+        freshness.drop_stale_outputs(app)
+
+    start("before")
+    output = tmp_path / ".jupyter_cache" / "output"
+    output.write_text("0.1")
+    start("before")
+    assert output.exists()
+    start("after")
+    assert not output.exists()
+
+
+def test_a_build_with_warnings_starts_over(tmp_path):
+    (tmp_path / "conf.py").write_text("")
+    (tmp_path / "index.md").write_text("# Page\n\n[nowhere](nowhere.md)\n")
+    settings = {"extensions": ["myst_parser", "freshness"], "site_written_with": "", "html_static_path": []}
+    for _ in range(2):
+        app = SphinxTestApp("html", srcdir=tmp_path, confoverrides=settings, warningiserror=True, keep_going=True)
+        app.build()
+        assert app.statuscode == 1
+        app.cleanup()

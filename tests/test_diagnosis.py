@@ -1,0 +1,69 @@
+"""A known mistake is named, behind both doors; a right answer never gets a name."""
+import json
+
+import pytest
+
+from autograder import exercise as exercises
+from autograder.judge import answers, judge, known_learner
+from autograder.kit import fingerprint
+from autograder.kit.cells import ANSWER, Cell, run_here
+from autograder.kit.forbidden import NoGuard
+from autograder.kit.learner import local
+from autograder.kit.outcome import Outcome
+from autograder.kit.suite import VISIBLE_SEED, failure
+from autograder.release import EXERCISES
+
+MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
+VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
+
+
+@pytest.mark.parametrize("name, mistake", MISTAKES)
+def test_judge_names_every_mistake(name, mistake):
+    exercise = exercises.load(name)
+    verdicts = [v for v in judge(exercise, known_learner(name, mistake), seed=99) if v.outcome is not Outcome.PASSED]
+    assert {v.mistake.name for v in verdicts if v.mistake} == {mistake}
+    assert all(v.mistake for v in verdicts if v.outcome is Outcome.WRONG)
+
+
+@pytest.mark.parametrize("name, mistake", MISTAKES)
+def test_notebook_names_what_its_visible_tests_see(name, mistake):
+    """By the fingerprints that learners receive, and nothing else."""
+    exercise = exercises.load(name)
+    facts = json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]
+    learner = known_learner(name, mistake)
+    errors = {t: failure(t, learner, VISIBLE_SEED) for t in exercise.tests if not t.hidden and not t.gpu}
+    failed = {t.check for t, error in errors.items() if error}
+    first = {t.check: t for t in reversed([t for t, error in errors.items() if error])}
+    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), failed, facts) for check, t in first.items()}
+    wrong = [check for check in first if errors[first[check]].outcome is Outcome.WRONG]
+    assert all(named[check] for check in wrong)
+
+
+@pytest.mark.parametrize("name, variant", VARIANTS)
+def test_right_answers_are_never_named(name, variant):
+    for seed in range(5):
+        for verdict in judge(exercises.load(name), known_learner(name, variant), seed):
+            assert verdict.outcome is Outcome.PASSED and verdict.mistake is None
+
+
+def test_unknown_mistake_has_no_name(single_head):
+    sources = answers(single_head)
+    sources["answer-softmax"] = "def softmax(scores):\n    return scores * 0 + 0.123"
+    namespace, _ = run_here([Cell(c.id, ANSWER, sources.get(c.id, c.source)) for c in single_head.code], {}, [])
+    verdicts = {v.check: v for v in judge(single_head, local(namespace, NoGuard()), seed=4)}
+    assert verdicts["softmax"].outcome is Outcome.WRONG and verdicts["softmax"].mistake is None
+    assert verdicts["softmax"].question and verdicts["softmax"].reason
+
+
+def test_fingerprints_tell_outputs_apart_and_forgive_rounding():
+    import torch
+
+    from autograder.kit.outcome import Wrong
+
+    value = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    one = fingerprint.of(Wrong("output", "", value))
+    assert fingerprint.same(one, fingerprint.of(Wrong("output", "", value + 1e-6)))
+    assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", value + 0.01)))
+    assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", value.reshape(5, 3))))
+    assert not fingerprint.same(one, fingerprint.of(Wrong("weights", "", value)))
+    assert not fingerprint.same(one, None)

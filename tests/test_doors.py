@@ -1,0 +1,142 @@
+"""Three doors, one definition of each test: the marks agree, check by check."""
+import re
+import sqlite3
+
+import pytest
+
+from autograder import exercise as exercises
+from autograder.grading import grade
+from autograder.kit.outcome import Outcome
+
+CASES = ["the reference", "the first variant", "the first mistake", "the fifth mistake", "the last mistake", "unanswered"]
+
+
+@pytest.fixture(scope="module", params=exercises.all_names())
+def exercise(request):
+    return exercises.load(request.param)
+
+
+@pytest.fixture
+def class_(course, hand_in, exercise):
+    known = [None, exercise.variants[0], exercise.mistakes[0], exercise.mistakes[4], exercise.mistakes[-1]]
+    for number, each in enumerate(known):
+        hand_in(f"learner{number}", exercise, each)
+    hand_in("learner5", exercise, None, change=_empty)
+    return exercise
+
+
+def _empty(notebook):
+    for cell in notebook.cells:
+        if cell.id.startswith("answer-"):
+            cell.source = "# later"
+
+
+def test_grade_nbgrader_and_pytest_give_the_same_marks(class_, course, command):
+    ours = {learner: {v.check: v.score for v in entry.verdicts} for learner, _, entry in grade(course, [class_.name]) if entry}
+    assert list(ours) == [f"learner{n}" for n in range(len(CASES))]
+    assert set(ours["learner0"].values()) == set(ours["learner1"].values()) | set(ours["learner0"].values())
+    assert sum(ours["learner0"].values()) == sum(ours["learner1"].values()) == sum(class_.checks.values())
+    assert all(sum(ours[f"learner{n}"].values()) < sum(class_.checks.values()) for n in (2, 3, 4, 5))
+
+    (course.root / "gradebook.db").unlink()
+    command("nbgrader", "generate_assignment", class_.name, "--force", f"--CourseDirectory.release_directory={course.root / 'release'}")
+    command("nbgrader", "autograde", class_.name, "--force")
+    assert _gradebook(course) == ours
+
+    for learner, marks in ours.items():
+        path = course.handed_in(learner, class_.name)
+        done = command("python", "-m", "pytest", f"solutions/{class_.name}", "--submission", path, "--seed", course.seed(), "-q", code=None)
+        assert _printed(done.stdout) == marks, learner
+
+
+def _gradebook(course) -> dict:
+    with sqlite3.connect(course.root / "gradebook.db") as database:
+        rows = database.execute(
+            "select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade"
+            " join submitted_notebook on grade.notebook_id = submitted_notebook.id"
+            " join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id"
+            " join base_cell on grade.cell_id = base_cell.id"
+        ).fetchall()
+    found: dict = {}
+    for learner, check, score in rows:
+        found.setdefault(learner, {})[check] = score
+    return found
+
+
+def _printed(text: str) -> dict:
+    return {check: float(mark) for check, mark in re.findall(r"^(\w+): ([\d.]+) of [\d.]+ \(", text, re.MULTILINE)}
+
+
+def test_visible_door_agrees_where_tests_are_visible(exercise, tmp_path):
+    """What `check()` says of a mistake is what the judge says, as far as visible tests go."""
+    from autograder.judge import judge, known_learner
+
+    for mistake in exercise.mistakes:
+        learner = known_learner(exercise.name, mistake.name)
+        hidden_too = {v.check for v in judge(exercise, learner, seed=3) if v.outcome is not Outcome.PASSED}
+        visible = {t.check for t in exercise.tests if not t.hidden and not t.gpu and _fails(t, learner)}
+        assert visible <= hidden_too
+
+
+def _fails(test, learner) -> bool:
+    from autograder.kit.suite import VISIBLE_SEED, failure
+
+    return failure(test, learner, VISIBLE_SEED) is not None
+
+
+def test_second_grading_gives_the_same_and_judges_nothing_again(course, hand_in, single_head, monkeypatch):
+    hand_in("ada", single_head, single_head.mistakes[0])
+    first = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
+    monkeypatch.setattr("autograder.grading.Zygote", lambda: pytest.fail("something was judged again"))
+    assert [entry for _, _, entry in grade(course, ["single_head"]) if entry] == first
+
+
+def test_changed_answer_is_judged_again(course, hand_in, single_head):
+    hand_in("ada", single_head, single_head.mistakes[0])
+    before = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    hand_in("ada", single_head)
+    after = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    assert before.score < after.score == sum(single_head.checks.values())
+
+
+def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, single_head, monkeypatch):
+    hand_in("ada", single_head)
+
+    class Broken:
+        def __init__(self, *given):
+            raise OSError("no more processes")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("autograder.grading.Session", Broken)
+        entry = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    assert {v.outcome for v in entry.verdicts} == {Outcome.JUDGE_FAILED} and entry.score is None
+    assert set(_gradebook(course)["ada"].values()) == {None}
+    again = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    assert again.score == sum(single_head.checks.values())
+
+
+def test_broken_test_of_ours_is_our_failure(single_head):
+    from autograder.judge import reference_learner
+    from autograder.kit.suite import hidden, judge_check, test_of
+
+    def test_that_breaks(learner, reference):
+        raise ZeroDivisionError("in the test itself")
+
+    reference = reference_learner("single_head")
+    verdict, _, _ = judge_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0)
+    assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
+
+
+def test_mark_given_by_hand_stays(course, hand_in, single_head):
+    from autograder.gradebook import opened
+
+    hand_in("ada", single_head, single_head.mistakes[0])
+    list(grade(course, ["single_head"]))
+    with opened(course.gradebook_url) as book:
+        book.find_grade("scale", "single_head", "single_head", "ada").manual_score = 1.5
+        book.db.commit()
+    hand_in("ada", single_head)
+    list(grade(course, ["single_head"]))
+    with opened(course.gradebook_url) as book:
+        grade_ = book.find_grade("scale", "single_head", "single_head", "ada")
+        assert (grade_.auto_score, grade_.manual_score, grade_.needs_manual_grade) == (2.0, 1.5, True)

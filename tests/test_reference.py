@@ -1,0 +1,155 @@
+"""The reference answers are right: against torch's own operators, in values and gradients."""
+import math
+
+import pytest
+import torch
+from beartype import beartype
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jaxtyping import jaxtyped
+from torch.nn import functional as F
+
+from autograder import exercise as exercises
+from autograder.kit.cells import run_here
+from autograder.kit.expect import expect
+
+SIZES = st.integers(1, 6)
+DTYPES = st.sampled_from([torch.float64, torch.float32])
+
+
+def names_of(exercise: str) -> dict:
+    """Return the reference's names, with the shapes in their signatures enforced."""
+    loaded = exercises.load(exercise)
+    names, missing = run_here(loaded.code, loaded.promised, [])
+    assert not missing
+    promised = set().union(*loaded.promised.values())
+    for name in promised:
+        thing = names[name]
+        if isinstance(thing, type):
+            thing.forward = jaxtyped(typechecker=beartype)(thing.forward)
+        elif callable(thing):
+            names[name] = jaxtyped(typechecker=beartype)(thing)
+    return names
+
+
+SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
+
+
+@st.composite
+def attention_inputs(draw):
+    """Draw query, key, value with any leading axes, and a mask or None; some rows may be blind."""
+    batch = tuple(draw(st.lists(SIZES, max_size=2)))
+    queries, keys, d_k, d_v = (draw(SIZES) for _ in range(4))
+    dtype = draw(DTYPES)
+    source = torch.Generator().manual_seed(draw(st.integers(0, 2**32)))
+    normal = lambda *shape: torch.randn(*shape, dtype=dtype, generator=source) * draw(st.sampled_from([0.1, 1.0, 30.0]))  # noqa: E731
+    mask = torch.rand(*batch, queries, keys, generator=source) < 0.6 if draw(st.booleans()) else None
+    return normal(*batch, queries, d_k), normal(*batch, keys, d_k), normal(*batch, keys, d_v), mask
+
+
+def torch_attention(query, key, value, mask):
+    """Return torch's own output, with zeros where a query may look at nothing."""
+    output = F.scaled_dot_product_attention(query, key, value, mask)
+    return output if mask is None else torch.where(mask.any(-1, keepdim=True), output, 0.0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SIZES, min_size=1, max_size=3), DTYPES, st.integers(0, 2**32), st.sampled_from([1.0, 1000.0]))
+def test_softmax_agrees_with_torch(shape, dtype, seed, scale):
+    scores = torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed)) * scale
+    expect(SINGLE["softmax"](scores), torch.softmax(scores, -1))
+
+
+@settings(max_examples=200, deadline=None)
+@given(attention_inputs())
+def test_attention_agrees_with_torch(inputs):
+    query, key, value, mask = inputs
+    output, weights = SINGLE["scaled_dot_product_attention"](query, key, value, mask)
+    expect(output, torch_attention(query, key, value, mask))
+    seen = torch.ones(weights.shape[:-1], dtype=torch.bool) if mask is None else mask.any(-1)
+    expect(weights.sum(-1), seen.to(query.dtype), "sums of the weights")
+
+
+@settings(max_examples=100, deadline=None)
+@given(attention_inputs())
+def test_gradients_agree_with_torch(inputs):
+    *tensors, mask = inputs
+    if mask is not None:
+        mask[..., 0] = True  # torch's own gradient is not a number where a query sees nothing
+    # In 64 bits: where values are large and scores nearly equal, 32 leave nothing of the gradient but rounding.
+    mine, theirs = ([t.double().clone().requires_grad_() for t in tensors] for _ in range(2))
+    output = SINGLE["scaled_dot_product_attention"](*mine, mask)[0]
+    expected = F.scaled_dot_product_attention(*theirs, mask)
+    for one, other in zip(torch.autograd.grad(output.square().sum(), mine), torch.autograd.grad(expected.square().sum(), theirs)):
+        scale = max(1.0, other.abs().max().item())
+        expect(one / scale, other / scale, "gradient")
+
+
+def test_gradient_of_a_blind_row_is_zero():
+    query, key, value = (torch.randn(3, 2, requires_grad=True) for _ in range(3))
+    mask = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    SINGLE["scaled_dot_product_attention"](query, key, value, mask)[0].sum().backward()
+    assert query.grad[1].tolist() == [0.0, 0.0] and query.grad.isfinite().all() and key.grad.isfinite().all()
+
+
+@given(st.integers(1, 9))
+def test_causal_mask_agrees_with_torch(length):
+    scores = torch.zeros(length, length).masked_fill(~SINGLE["causal_mask"](length), -math.inf)
+    expect(scores, torch.nn.Transformer.generate_square_subsequent_mask(length))
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=4))
+def test_padding_mask_counts(lengths):
+    mask = SINGLE["padding_mask"](torch.tensor(lengths), 7)
+    assert mask.shape == (len(lengths), 1, 7) and mask.sum(-1).squeeze(1).tolist() == lengths
+
+
+@settings(max_examples=50, deadline=None)
+@given(*[SIZES] * 5, st.integers(0, 2**32))
+def test_cross_attention_agrees_with_torch(queries, keys, d_query, d_context, d_k, seed):
+    torch.manual_seed(seed)
+    weights = torch.randn(d_query, d_k), torch.randn(d_context, d_k), torch.randn(d_context, 3)
+    attention = CROSS["CrossAttention"](d_query, d_context, d_k, 3)
+    CROSS["set_weights"](attention, *weights)
+    x, context, mask = torch.randn(2, queries, d_query), torch.randn(2, keys, d_context), torch.rand(2, queries, keys) < 0.6
+    expected = torch_attention(x @ weights[0], context @ weights[1], context @ weights[2], mask)
+    expect(attention(x, context, mask), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SIZES, SIZES, SIZES, st.integers(0, 2**32))
+def test_looking_both_ways_agrees_with_torch(words, patches, width, seed):
+    torch.manual_seed(seed)
+    text, image = torch.randn(2, words, width), torch.randn(2, patches, width)
+    text_seen, image_seen = CROSS["look_both_ways"](text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image))
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text))
+
+
+@settings(max_examples=50, deadline=None)
+@given(SIZES, st.integers(1, 3), st.integers(1, 4), SIZES, st.booleans(), st.integers(0, 2**32))
+def test_multi_head_agrees_with_torch(tokens, heads, d_head, batch, masked, seed):
+    torch.manual_seed(seed)
+    width = heads * d_head
+    theirs = torch.nn.MultiheadAttention(width, heads, bias=False, batch_first=True, dtype=torch.float64)
+    w_query, w_key, w_value = (w.T for w in theirs.in_proj_weight.chunk(3))
+    mine = MULTI["MultiHeadAttention"](width, heads).double()
+    MULTI["set_weights"](mine, w_query, w_key, w_value, theirs.out_proj.weight.T)
+    x, mask = torch.randn(batch, tokens, width, dtype=torch.float64), torch.ones(tokens, tokens).tril().bool() if masked else None
+    expected, _ = theirs(x, x, x, attn_mask=None if mask is None else ~mask)  # its mask is True where nothing may be seen
+    expect(mine(x, mask=mask), expected)
+    expect(MULTI["multi_head_attention"](x, x, x, w_query, w_key, w_value, theirs.out_proj.weight.T, heads, mask), expected)
+
+
+def test_one_head_and_identity_is_single_head_attention():
+    x, identity = torch.randn(2, 5, 4, dtype=torch.float64), torch.eye(4, dtype=torch.float64)
+    one = MULTI["multi_head_attention"](x, x, x, identity, identity, identity, identity, 1)
+    expect(one, SINGLE["scaled_dot_product_attention"](x, x, x)[0])
+
+
+def test_shapes_in_signatures_are_enforced():
+    """The words in the signatures are alive: a wrong shape is refused by them, not by luck."""
+    with pytest.raises(Exception, match="scaled_dot_product_attention"):
+        SINGLE["scaled_dot_product_attention"](torch.zeros(3, 4), torch.zeros(5, 6), torch.zeros(5, 4))
+    with pytest.raises(Exception, match="padding_mask"):
+        SINGLE["padding_mask"](torch.zeros(3), 4)

@@ -1,0 +1,167 @@
+"""exercises/ is what solutions/ generates, and gives nothing away. Nor does the site."""
+import ast
+import html
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import exercise as exercises
+from autograder.errors import AuthorError
+from autograder.kit.cells import defined_names
+from autograder.release import EXERCISES, STUB, released_notebook, same_text, write_exercises
+from tests.conftest import ROOT
+
+SITE = ROOT / "_build" / "html"
+
+
+def _files(folder: Path) -> dict[str, str]:
+    found = {p.relative_to(folder): p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts and ".ipynb_checkpoints" not in p.parts}
+    return {str(name): path.read_text(encoding="utf-8") for name, path in found.items()}
+
+
+def test_exercises_are_what_solutions_generate(tmp_path):
+    write_exercises(tmp_path)
+    made, kept = _files(tmp_path), _files(EXERCISES)
+    assert set(made) == set(kept), "run `python -m autograder release` and commit what it writes"
+    different = [name for name in made if not same_text(Path(name).name, made[name], kept[name])]
+    assert different == [], "run `python -m autograder release` and commit what it writes"
+
+
+def test_nbgrader_generates_the_same(command, course):
+    release = course.root / "release"
+    for name in exercises.all_names():
+        command("nbgrader", "generate_assignment", name, f"--CourseDirectory.release_directory={release}")
+        made, kept = _files(release / name), _files(EXERCISES / name)
+        assert set(made) == set(kept)
+        assert all(same_text(file, made[file], kept[file]) for file in made)
+
+
+def _secret_lines() -> set[str]:
+    """Return every line that only answers, hidden tests, mistakes and variants have."""
+    secret: set[str] = set()
+    for name in exercises.all_names():
+        exercise = exercises.load(name)
+        hidden = {t.name for t in exercise.tests if t.hidden}
+        text = (exercise.folder / f"test_{name}.py").read_text()
+        for node in ast.parse(text).body:
+            if getattr(node, "name", None) in hidden:
+                secret |= set(ast.get_source_segment(text, node).splitlines()[2:])  # what follows the question
+        for cell in exercise.answers:
+            secret |= {line for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, re.DOTALL) for line in region.splitlines()}
+        for known in exercise.mistakes + exercise.variants:
+            secret |= {line for source in known.definitions.values() for line in source.splitlines()}
+    return {re.sub(r"\s+", " ", line).strip() for line in secret}
+
+
+def _allowed_lines() -> set[str]:
+    """Return the lines that learners are given on purpose: visible tests, stubs, the kit."""
+    given = {text for name, text in _files(EXERCISES).items() if name.endswith(".py")}
+    cells = {c.source for name in exercises.all_names() for c in released_notebook(exercises.load(name)).cells}
+    return {re.sub(r"\s+", " ", line).strip() for text in given | cells for line in text.splitlines()}
+
+
+@pytest.fixture(scope="module")
+def secrets() -> list[str]:
+    found = sorted(line for line in _secret_lines() - _allowed_lines() if len(line) > 24)
+    assert len(found) > 100  # else this test would look for nothing
+    return found
+
+
+def test_no_line_of_an_answer_or_a_hidden_test_is_handed_out(secrets):
+    whole = re.sub(r"\s+", " ", "\n".join(_unpacked(name, text) for name, text in _files(EXERCISES).items()))
+    assert [line for line in secrets if line in whole] == []
+
+
+def _unpacked(name: str, text: str) -> str:
+    return "\n".join(c.source for c in nbformat.reads(text, as_version=4).cells) if name.endswith(".ipynb") else text
+
+
+def test_stubs_have_no_answer(single_head):
+    for name in exercises.all_names():
+        for cell in released_notebook(exercises.load(name)).cells:
+            if cell.id.startswith("answer-"):
+                assert STUB in cell.source and "SOLUTION" not in cell.source
+
+
+def test_names_that_tests_use_are_all_promised():
+    for name in exercises.all_names():
+        exercise = exercises.load(name)
+        stubs = [c for c in released_notebook(exercise).cells if c.id.startswith("answer-")]
+        assert {n for c in stubs for n in defined_names(c.source)} == set().union(*exercise.promised.values())
+
+
+def test_site_gives_nothing_away(secrets):
+    assert SITE.is_dir(), "the site is not built: run `make site`"
+    pages = [p for p in SITE.rglob("*") if p.suffix in (".html", ".js", ".txt", ".ipynb", ".md", ".py")]
+    assert len(pages) > 8
+    for page in pages:
+        text = page.read_text(encoding="utf-8", errors="replace")
+        plain = html.unescape(re.sub(r"<[^>]+>", "", text)) if page.suffix == ".html" else text
+        plain = re.sub(r"\s+", " ", plain)
+        assert [line for line in secrets if line in plain] == [], page.name
+
+
+def test_zip_of_the_site_is_the_exercises():
+    (archive,) = SITE.rglob("*.zip")
+    with zipfile.ZipFile(io.BytesIO(archive.read_bytes())) as unpacked:
+        names = {n for n in unpacked.namelist() if not n.endswith("/")}
+        packed = {Path(n).relative_to(Path(n).parts[0]).as_posix(): unpacked.read(n).decode() for n in names}
+    assert packed == _files(EXERCISES)
+
+
+def test_answers_that_somebody_wrote_into_exercises_are_not_kept_silently(tmp_path):
+    """A learner's own copy is made by `make lab`; exercises/ itself always follows solutions/."""
+    write_exercises(tmp_path)
+    path = tmp_path / "single_head" / "single_head.ipynb"
+    before = path.read_text()
+    path.write_text(before.replace("not answered yet", "my answer"))
+    assert path in write_exercises(tmp_path) and path.read_text() == before
+
+
+RULES = {
+    "BEGIN SOLUTION without END SOLUTION": (lambda s: s.replace("### END SOLUTION", "", 1), "a second BEGIN|BEGIN SOLUTION without END|no, holds"),
+    "END SOLUTION alone": (lambda s: s.replace("### BEGIN SOLUTION", "", 1), "END SOLUTION without BEGIN SOLUTION"),
+    "no markers": (lambda s: s.replace("### BEGIN SOLUTION", "").replace("### END SOLUTION", ""), "an answer cell, and no other"),
+    "no points": (lambda s: s.replace('check="scale" points=2', 'check="scale"'), 'cell "scale": a check needs points'),
+    "a name twice": (lambda s: s.replace('check="scale"', 'check="mask"'), 'cell "mask": this name stands there twice'),
+    "a check without a test": (lambda s: s.replace('check="scale"', 'check="scales"'), "has no cell in"),
+    "an unknown list": (lambda s: s.replace("[softmax, attention]", "[softmaks]"), "forbidden list"),
+}
+
+
+@pytest.mark.parametrize("change, words", RULES.values(), ids=RULES)
+def test_author_is_told_file_and_cell(tmp_path, single_head, change, words):
+    folder = tmp_path / "single_head"
+    folder.mkdir()
+    for file in single_head.folder.glob("*.py"):
+        text = file.read_text()
+        (folder / file.name).write_text(change(text) if file.name == "single_head.py" else text)
+    with pytest.raises(AuthorError, match="single_head.py.*(" + words + ")"):
+        exercises.read(folder)
+
+
+def test_author_is_told_of_a_mistake_without_hint(tmp_path):
+    path = tmp_path / "mistakes.py"
+    path.write_text('class wrong:\n    """It was wrong."""\n    fails = ["x"]\n')
+    from autograder.known import read_known
+
+    with pytest.raises(AuthorError, match="class wrong: `hint` and `fails`"):
+        read_known(path)
+
+
+def test_unknown_exercise_is_one_sentence(command):
+    done = command("python", "-m", "autograder", "grade", "transformers", code=2)
+    assert "no exercise is called 'transformers'" in done.stdout and "Traceback" not in done.stdout + done.stderr
+
+
+def test_facts_for_check_hold_no_code():
+    for name in exercises.all_names():
+        facts = json.loads((EXERCISES / name / "exercise.json").read_text())
+        assert set(facts) == {"name", "title", "forbidden", "points", "mistakes"}
+        for mistake in facts["mistakes"]:
+            assert set(mistake) == {"name", "title", "hint", "fails", "prints"}

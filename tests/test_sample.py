@@ -1,0 +1,44 @@
+"""The sample class shows every outcome that can occur, and stops no batch."""
+from autograder import exercise as exercises
+from autograder.grading import grade
+from autograder.kit.outcome import Outcome
+from autograder.report import report_page
+from autograder.sample import sample_class, write_sample
+
+
+def test_sample_class_is_graded_whole(course):
+    count = write_sample(course)
+    assert count == len(sample_class()) >= 24
+    assert write_sample(course) == 0  # what is there is left alone
+    entries = [entry for _, _, entry in grade(course, exercises.all_names()) if entry]
+    assert len(entries) == count
+    seen = {v.outcome for entry in entries for v in entry.verdicts}
+    assert seen == set(Outcome) - {Outcome.JUDGE_FAILED}
+    assert any(entry.refused for entry in entries)
+    for name in exercises.all_names():
+        most = sum(exercises.load(name).checks.values())
+        assert [e.score for e in entries if e.exercise == name].count(most) >= 2
+    assert any(v.mistake for entry in entries for v in entry.verdicts)
+
+    page = report_page(entries)
+    for entry in entries:
+        assert entry.learner in page and course.feedback(entry.learner, entry.exercise).is_file()
+
+
+def test_pages_hold_nothing_of_the_learners_markup(course, hand_in, single_head):
+    """What code says about itself is text on our pages, in the notebook and for nbgrader."""
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+    def spoil(notebook):
+        for cell in notebook.cells:
+            if cell.id == "answer-masks":
+                cell.source = f"def causal_mask(length):\n    raise ValueError({evil!r})\n"
+            if cell.cell_type == "markdown":
+                cell.source = evil
+
+    hand_in("eve", single_head, change=spoil)
+    entries = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
+    assert any(evil in v.reason for v in entries[0].verdicts)
+    pages = [report_page(entries), course.feedback("eve", "single_head").read_text()]
+    assert all("<script" not in page and "<img" not in page for page in pages)
+    assert "<script>alert" not in course.autograded("eve", "single_head").read_text().replace("&lt;script", "").split('"text/html"', 1)[1].split('"text/plain"')[0]

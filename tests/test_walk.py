@@ -1,0 +1,124 @@
+"""A new learner's walk: unpack the release, answer in a real Jupyter kernel, check, validate, submit, get the mark."""
+import json
+import re
+import shutil
+import zipfile
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder import exercise as exercises
+from autograder.grading import grade
+from autograder.judge import answers
+from autograder.kit.outcome import Outcome
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def unpacked(tmp_path):
+    """Return the folder of exercises as the site's download leaves it."""
+    (archive,) = (ROOT / "_build" / "html").rglob("*.zip")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "downloads")
+    (folder,) = (p.parent for p in (tmp_path / "downloads").rglob("requirements.txt"))
+    return folder
+
+
+def _answer(path, sources: dict[str, str]):
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.source = sources.get(cell.id, cell.source)
+    nbformat.write(notebook, path)
+
+
+def _run(path):
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
+    return notebook
+
+
+def _said(notebook) -> dict[str, str]:
+    """Return what each check cell shows, as text."""
+    checks = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    return {c.id: c.outputs[0]["data"]["text/plain"] for c in checks}
+
+
+@pytest.mark.parametrize("name", exercises.all_names())
+def test_walk_of_a_learner_who_gets_it_right(name, unpacked, course, command):
+    exercise, path = exercises.load(name), unpacked / name / f"{name}.ipynb"
+    _answer(path, answers(exercise, exercise.variants[0]))
+    said = _said(_run(path))
+    assert said == {check: f"{check}: passed" for check in exercise.checks}
+
+    done = command("nbgrader", "validate", path)
+    assert "Success" in done.stdout + done.stderr
+
+    target = course.submitted / "newcomer" / name / path.name
+    target.parent.mkdir(parents=True)
+    shutil.copy(path, target)
+    entry = [entry for _, _, entry in grade(course, [name]) if entry][0]
+    assert entry.score == sum(exercise.checks.values())
+
+
+def test_unanswered_notebook_runs_to_the_end_without_a_traceback(unpacked):
+    for name in exercises.all_names():
+        said = _said(_run(unpacked / name / f"{name}.ipynb"))
+        assert {text.splitlines()[0].split(": ")[1] for text in said.values()} == {Outcome.NO_ANSWER.value}
+
+
+def test_mistake_is_named_in_the_notebook(unpacked, single_head):
+    mistake = single_head.mistakes[0]
+    path = unpacked / "single_head" / "single_head.ipynb"
+    _answer(path, answers(single_head, mistake))
+    notebook = _run(path)
+    said = _said(notebook)
+    first = mistake.fails[0]
+    assert said[first].startswith(f"{first}: wrong answer") and mistake.title in said[first] and mistake.hint in said[first]
+    html = next(c for c in notebook.cells if c.id == first).outputs[0]["data"]["text/html"]
+    assert "put in" in html and "expected" in html and "came" in html
+
+
+def test_ready_made_is_refused_in_the_notebook(unpacked, single_head):
+    path = unpacked / "single_head" / "single_head.ipynb"
+    for body in ("return torch.softmax(scores, -1)", "return getattr(torch, 'soft' + 'max')(scores, -1)"):
+        _answer(path, {**answers(single_head), "answer-softmax": f"def softmax(scores):\n    {body}"})
+        said = _said(_run(path))
+        assert said["softmax"].startswith(f"softmax: {Outcome.FORBIDDEN.value}") and "torch.softmax" in said["softmax"]
+
+
+def test_torch_may_be_compared_with_outside_the_answer(unpacked, single_head):
+    path = unpacked / "single_head" / "single_head.ipynb"
+    _answer(path, answers(single_head))
+    notebook = nbformat.read(path, as_version=4)
+    place = next(n for n, c in enumerate(notebook.cells) if c.id == "softmax")
+    notebook.cells.insert(place, nbformat.v4.new_code_cell("torch.softmax(torch.zeros(2), 0).tolist()"))
+    nbformat.write(notebook, path)
+    assert _run(path).cells[place].outputs[0]["data"]["text/plain"] == "[0.5, 0.5]"
+
+
+def test_terminal_says_the_same(unpacked, command, single_head):
+    done = command("python", "-m", "pytest", unpacked, "-q", "-p", "no:cacheprovider")
+    assert "skipped" in done.stdout and "passed" not in done.stdout and "failed" not in done.stdout
+    _answer(unpacked / "single_head" / "single_head.ipynb", answers(single_head, single_head.mistakes[0]))
+    done = command("python", "-m", "pytest", unpacked / "single_head", "-q", "-p", "no:cacheprovider", code=1)
+    assert re.search(r"\d+ failed, \d+ passed", done.stdout)
+
+
+def test_check_of_an_unknown_name_says_which_there_are(unpacked, single_head):
+    path = unpacked / "single_head" / "single_head.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[-1].source = 'check("scales")'
+    nbformat.write(notebook, path)
+    with pytest.raises(Exception, match="there is no check 'scales' here; there are softmax, stable"):
+        _run(path)
+
+
+def test_check_without_a_name_adds_up(unpacked, single_head):
+    path = unpacked / "single_head" / "single_head.ipynb"
+    _answer(path, answers(single_head))
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("check()"))
+    nbformat.write(notebook, path)
+    text = json.dumps(_run(path).cells[-1].outputs)
+    assert f"{sum(single_head.checks.values()):g} of {sum(single_head.checks.values()):g} points" in text
