@@ -21,8 +21,9 @@ VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.
 def test_judge_names_every_mistake(name, mistake):
     exercise = exercises.load(name)
     verdicts = [v for v in judge(exercise, known_learner(name, mistake), seed=99) if v.outcome is not Outcome.PASSED]
-    assert {v.mistake.name for v in verdicts if v.mistake} == {mistake}
-    assert all(v.mistake for v in verdicts if v.outcome is Outcome.WRONG)
+    # In one check two mistakes may have the same output; over all checks the right one is named.
+    assert mistake in {v.mistake.name for v in verdicts if v.mistake}
+    assert [v.check for v in verdicts if v.outcome is Outcome.WRONG and not v.mistake] == []
 
 
 @pytest.mark.parametrize("name, mistake", MISTAKES)

@@ -1,6 +1,4 @@
 """Tests of multi_head. A docstring is the question that a learner reads when the test fails."""
-import math
-
 import torch
 from torch.nn import functional as F
 
