@@ -49,22 +49,30 @@ def write_exercises(target: Path = EXERCISES) -> list[Path]:
 def write_sources(target: Path) -> None:
     """Write the notebooks with answers, and what goes along, where nbgrader looks for sources.
 
-    Every nbgrader command asks for this, so it ends at once when nothing has changed.
+    Every nbgrader command asks for this, so it ends at once when nothing has changed, and takes
+    the fingerprints, which are slow to make, from exercises/.
     """
-    stamp, now = target / "made-from", digest(exercises.SOLUTIONS) + digest(ROOT / "autograder")
+    facts = {name: _released_facts(name) for name in exercises.all_names()}
+    stamp, now = target / "made-from", "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), *facts.values()])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
         return
-    for name in exercises.all_names():
+    for name, told in facts.items():
         exercise = exercises.load(name)
-        files = {**learner_files(exercise), f"{name}.ipynb": _text(source_notebook(exercise))}
+        files = {**learner_files(exercise, told), f"{name}.ipynb": _text(source_notebook(exercise))}
         for file, text in files.items():
             _write(target / name / file, text)
     _write(stamp, now)
 
 
+def _released_facts(name: str) -> str:
+    """Return an exercise's facts as they were released, made now if they were not."""
+    path = EXERCISES / name / "exercise.json"
+    return path.read_text(encoding="utf-8") if path.is_file() else _one_line_each(about(exercises.load(name)))
+
+
 def handout() -> dict[str, str]:
     """Return the files that stand beside the exercises, by path."""
-    files = {f.name: f.read_text(encoding="utf-8") for f in (HANDOUT / "__init__.py", HANDOUT / "README.md", HANDOUT / "conftest.py")}
+    files = {f.name: f.read_text(encoding="utf-8") for f in sorted(HANDOUT.iterdir()) if f.is_file() and f.name != "check.py"}
     files |= {f"kit/{f.name}": f.read_text(encoding="utf-8") for f in sorted(KIT.glob("*.py"))}
     return {**files, "requirements.txt": learner_requirements()}
 
@@ -75,12 +83,12 @@ def learner_requirements() -> str:
     return "\n".join(pin for pin in pins if re.split("[=<> ]", pin)[0] in NEEDED) + "\n"
 
 
-def learner_files(exercise: Exercise) -> dict[str, str]:
-    """Return one exercise's files, by name."""
+def learner_files(exercise: Exercise, facts: str | None = None) -> dict[str, str]:
+    """Return one exercise's files, by name; `facts` is the text of exercise.json where it is known."""
     return {
         f"{exercise.name}.ipynb": _text(released_notebook(exercise)),
         f"test_{exercise.name}.py": visible_tests(exercise),
-        "exercise.json": _one_line_each(about(exercise)),
+        "exercise.json": facts or _one_line_each(about(exercise)),
         "check.py": (HANDOUT / "check.py").read_text(encoding="utf-8"),
     }
 
@@ -139,7 +147,7 @@ def visible_tests(exercise: Exercise) -> str:
         if node not in kept:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             del lines[first - 1 : node.end_lineno]
-    return _one_gap(re.sub(r"^from autograder\.kit import .*$", _kit_import(kept), "\n".join(lines), flags=re.MULTILINE))
+    return _one_gap(re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE))
 
 
 def _needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
@@ -156,16 +164,17 @@ def _is_idle(node: ast.stmt, used: set[str]) -> bool:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name not in used and not node.decorator_list
     if isinstance(node, ast.Assign):
-        return not {t.id for t in node.targets if isinstance(t, ast.Name)} & used
-    if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "autograder.kit":
+        return not {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)} & used
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
         return not {(a.asname or a.name).split(".")[0] for a in node.names} & used
     return False
 
 
-def _kit_import(kept: list[ast.stmt]) -> str:
+def _kit_import(found: re.Match, kept: list[ast.stmt]) -> str:
+    """Return an import from our kit as one from the learner's, with only the names that are left."""
+    module, offered = found.groups()
     used = {n.id for node in kept for n in ast.walk(node) if isinstance(n, ast.Name)}
-    offered = [a.name for node in kept if getattr(node, "module", "") == "autograder.kit" for a in node.names]
-    return f"from kit import {', '.join(name for name in offered if name in used)}"
+    return f"from {module} import {', '.join(name for name in offered.split(', ') if name in used)}"
 
 
 def _one_gap(text: str) -> str:

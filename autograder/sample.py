@@ -133,7 +133,10 @@ def _without_a_cell(exercise: Exercise) -> str:
 def _with_a_cell_twice(exercise: Exercise) -> str:
     notebook = handed_in(exercise, None)
     check = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade"))
-    notebook.cells += [nbformat.from_dict(json.loads(json.dumps(c))) for c in (check, _answer_cells(notebook)[0])]
+    for number, cell in enumerate((check, _answer_cells(notebook)[0])):
+        copy = nbformat.from_dict(json.loads(json.dumps(cell)))
+        copy.id = f"pasted-{number}"  # JupyterLab gives a pasted cell an id of its own and leaves nbgrader's mark
+        notebook.cells.append(copy)
     return _text(notebook)
 
 

@@ -1,10 +1,9 @@
 """Tests of multi_head. A docstring is the question that a learner reads when the test fails."""
-
 import torch
 from torch.nn import functional as F
 
 from kit import expect, expect_ratio, visible
-from autograder.kit.outcome import Raised
+from kit.outcome import Raised
 
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 
@@ -12,6 +11,7 @@ MATRICES = ("w_query", "w_key", "w_value", "w_output")
 # kept busy: right answers in every style took 1 to 2, with a core seldom free up to 9; a loop over queries
 # or keys took 85 to 300 in the notebook and 38 to 71 across the wire.
 MOST_TIMES_AS_LONG = 12
+MANY, FEW = 8192, 7
 
 
 @visible("split")
