@@ -28,10 +28,7 @@ def main():
         fail("The environment needs %d GB on this disk and %.1f GB are free." % (NEEDED_GIGABYTES, free))
     print("Installing the requirements into .venv (once; some minutes) ...", flush=True)
     run([sys.executable, "-m", "venv", VENV], "Python's venv module does not work here; on Debian, install python3-venv.")
-    run(
-        [os.path.join(VENV, "bin", "python"), "-m", "pip", "install", "--quiet", "--progress-bar", "off", "--requirement", PINS],
-        "The requirements could not be installed: is the package index within reach? pip's own words stand above.",
-    )
+    install([os.path.join(VENV, "bin", "python"), "-m", "pip", "install", "--progress-bar", "off", "--requirement", PINS])
     with open(STAMP, "w") as stamp:
         stamp.write(wanted)
 
@@ -43,6 +40,31 @@ def installed():
             return stamp.read()
     except OSError:
         return None
+
+
+def install(pip):
+    """Run pip and show how far it is: a name for each package as its turn comes."""
+    with open(PINS) as pins:
+        count = sum("==" in line for line in pins)
+    process = subprocess.Popen(pip, stdout=subprocess.PIPE, universal_newlines=True)
+    done = 0
+    for line in process.stdout:
+        if line.startswith("Collecting "):
+            done += 1
+            if sys.stdout.isatty() or done % 20 == 0:
+                say("  %d of %d  %s" % (done, count, line.split()[1]))
+        elif line.startswith("Installing collected"):
+            say("  unpacking all of them")
+    print("", flush=True)
+    if process.wait():
+        fail("The requirements could not be installed: is the package index within reach? pip's own words stand above.")
+
+
+def say(text):
+    """Write a line of progress, over the last one where there is a terminal."""
+    end = "\r" if sys.stdout.isatty() else "\n"
+    sys.stdout.write(text.ljust(60)[:60] + end)
+    sys.stdout.flush()
 
 
 def run(command, sentence):

@@ -36,7 +36,7 @@ def _numbers(value: Tensor) -> str:
 
 def call(name: str, args: tuple, kwargs: dict) -> str:
     """Return a call as a learner would have typed it."""
-    parts = [small(a) for a in args] + [f"{key} = {small(a) or None}" for key, a in kwargs.items()]
+    parts = [small(a) or "None" for a in args] + [f"{key} = {small(a) or 'None'}" for key, a in kwargs.items()]
     return f"{name}({', '.join(parts)})" if sum(map(len, parts)) < 60 else f"{name}(\n  " + ",\n  ".join(parts) + ")"
 
 

@@ -15,7 +15,7 @@
 #
 # In self-attention one sentence asks and answers. Here one sequence asks and another answers: a translation reads its
 # source, a caption reads its picture. You write the module that does this, and then let two sequences read each other.
-# Chapters [self-attention](../../book/01_self_attention.md) and [softmax](../../book/04_softmax.md) have the ideas.
+# The chapters *self-attention* and *softmax* have the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
