@@ -16,11 +16,16 @@ environment:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and there is none here." >&2; exit 1; }
 	@"$(PYTHON)" autograder/environment.py
 
-release: environment
+release: _build/released
+
+# A folder counts too: its time changes when a file in it comes or goes.
+SOURCES := $(shell find solutions autograder -not -path '*/__pycache__*' 2>/dev/null)
+_build/released: $(SOURCES) $(shell find exercises -not -path '*/__pycache__*' -not -path '*/.*' 2>/dev/null) | environment
 	@echo "== exercises"
 	@$(RUN) -m autograder release
+	@mkdir -p _build && touch $@
 
-_build/matrix.json: $(shell find solutions autograder -name '*.py' -not -path '*/.*' 2>/dev/null)
+_build/matrix.json: $(SOURCES) | environment
 	@echo "== every mistake against every check"
 	@mkdir -p _build
 	@$(RUN) -m autograder matrix --json > $@.new && mv $@.new $@
@@ -34,7 +39,7 @@ grade: environment
 
 lab: release
 	@$(RUN) -m autograder work
-	@$(RUN) -m jupyter lab --notebook-dir=_course/work
+	@$(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/work" $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: site
 	@./.ci/debian.sh

@@ -50,7 +50,7 @@ def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, error,
         for m in exercise.mistakes
         if verdict.check in m.fails
     ]
-    return verdict.named(fingerprint.recognise(verdict.check, test.name, print_, failed, known))
+    return verdict.named(fingerprint.recognise(verdict.check, test.name, print_, lambda: failed, known))
 
 
 @lru_cache(maxsize=4096)

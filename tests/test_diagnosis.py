@@ -35,7 +35,7 @@ def test_notebook_names_what_its_visible_tests_see(name, mistake):
     errors = {t: failure(t, learner, VISIBLE_SEED) for t in exercise.tests if not t.hidden and not t.gpu}
     failed = {t.check for t, error in errors.items() if error}
     first = {t.check: t for t in reversed([t for t, error in errors.items() if error])}
-    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), failed, facts) for check, t in first.items()}
+    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), lambda: failed, facts) for check, t in first.items()}
     wrong = [check for check in first if errors[first[check]].outcome is Outcome.WRONG]
     assert all(named[check] for check in wrong)
 

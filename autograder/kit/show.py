@@ -67,14 +67,15 @@ def as_html(verdict: Verdict) -> str:
     """Return a verdict as a coloured box; everything in it is escaped."""
     ink, paper = STYLE.get(verdict.outcome, NOT_YET)
     body = "".join(
-        f"<tr><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
+        f"<tr style='background:none'><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
         f"<td style='text-align:left;padding:2px 0'><pre style='margin:0;white-space:pre-wrap;color:#1f2328;background:none'>{escape(text)}</pre></td></tr>"
         for name, text in evidence(verdict)
     )
+    table = f"<table style='border:none;background:none;margin:0'>{body}</table>" if body else ""
     return (
         f"<div style='border-left:4px solid {ink};background:{paper};color:#1f2328;padding:8px 14px;max-width:46em'>"
         f"<b style='color:{ink}'>{escape(verdict.check)}: {escape(verdict.outcome.value)}</b>"
-        f"{_lead(verdict)}<table style='border:none;background:none'>{body}</table></div>"
+        f"{_lead(verdict)}{table}</div>"
     )
 
 

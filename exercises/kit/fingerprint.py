@@ -5,6 +5,8 @@ recognise an output, too little to rebuild it, let alone the code behind it.
 """
 from __future__ import annotations
 
+from typing import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -41,14 +43,14 @@ def same(one: dict | None, other: dict | None) -> bool:
     return np.allclose(one.get("sums", 0), other.get("sums", 0), rtol=1e-3, atol=1e-3)
 
 
-def recognise(check: str, test: str, print_: dict | None, failed: set[str], mistakes: list[dict]) -> Named | None:
+def recognise(check: str, test: str, print_: dict | None, failed: Callable[[], set[str]], mistakes: list[dict]) -> Named | None:
     """Return the known mistake whose output this was, or None.
 
-    `failed` are all checks that the submission fails. Where two mistakes leave the same print,
-    the one whose list of failed checks agrees better is named.
+    Where several left the same print, the one is named whose list of failed checks agrees best
+    with what `failed` says of the submission; it is asked only then, for it may take a while.
     """
     found = [m for m in mistakes if check in m["fails"] and same(print_, m["prints"].get(test))]
-    if not found:
-        return None
-    best = min(found, key=lambda m: len(failed ^ set(m["fails"])))
-    return Named(best["name"], best["title"], best["hint"])
+    if len(found) > 1:
+        others = failed()
+        found.sort(key=lambda m: len(others ^ set(m["fails"])))
+    return Named(found[0]["name"], found[0]["title"], found[0]["hint"]) if found else None

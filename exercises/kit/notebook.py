@@ -46,8 +46,11 @@ class Checker:
         found, test, error = self._judge(name)
         if not isinstance(error, AssertionError) and found.outcome is not Outcome.RAISED:
             return found
-        failed = {other for other in self._points if self._judge(other)[0].outcome is not Outcome.PASSED}
-        return found.named(fingerprint.recognise(name, test.name, fingerprint.of(error), failed, self._mistakes))
+        named = fingerprint.recognise(name, test.name, fingerprint.of(error), self._failed, self._mistakes)
+        return found.named(named)
+
+    def _failed(self) -> set[str]:
+        return {name for name in self._points if self._judge(name)[0].outcome is not Outcome.PASSED}
 
     def _judge(self, name: str):
         namespace = sys.modules["__main__"].__dict__
