@@ -18,9 +18,8 @@ environment:
 
 release: _build/released
 
-# A folder counts too: its time changes when a file in it comes or goes.
-SOURCES := $(shell find solutions autograder -not -path '*/__pycache__*' 2>/dev/null)
-_build/released: $(SOURCES) $(shell find exercises -not -path '*/__pycache__*' -not -path '*/.*' 2>/dev/null) | environment
+SOURCES := $(shell find solutions autograder -type f -not -path '*/__pycache__/*' 2>/dev/null)
+_build/released: $(SOURCES) $(shell find exercises -type f -not -path '*/__pycache__/*' -not -path '*/.*' 2>/dev/null) | environment
 	@echo "== exercises"
 	@$(RUN) -m autograder release
 	@mkdir -p _build && touch $@
