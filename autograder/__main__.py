@@ -131,12 +131,13 @@ def _points(score: float | None) -> str:
 
 
 def _print_marks(entries: list) -> None:
-    from .exercise import load
+    from .exercise import all_names, load
 
+    order = all_names()
     table = Table(title="Marks", title_justify="left")
     for column in ("learner", "exercise", "points", "what happened"):
         table.add_column(column)
-    for entry in sorted(entries, key=lambda e: (e.exercise, e.learner)):
+    for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
         most = sum(load(entry.exercise).checks.values())
         points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
         table.add_row(entry.learner, entry.exercise, points, _summary(entry))

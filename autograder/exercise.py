@@ -75,8 +75,10 @@ class Exercise:
 
 
 def all_names() -> list[str]:
-    """Return the names of all exercises: the folders of solutions/ that hold a notebook."""
-    return sorted(f.name for f in SOLUTIONS.iterdir() if (f / f"{f.name}.py").is_file())
+    """Return the names of all exercises: the folders of solutions/ that hold a notebook, in the book's order."""
+    found = {f.name for f in SOLUTIONS.iterdir() if (f / f"{f.name}.py").is_file()}
+    order = re.findall(r"exercises/(\w+)/", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [name for name in order if name in found] + sorted(found - set(order))
 
 
 def load(name: str) -> Exercise:

@@ -8,12 +8,25 @@ from .feedback import templates
 from .journal import Entry
 from .kit.outcome import Outcome
 
+SIGNS = {
+    Outcome.PASSED: "✓",
+    Outcome.WRONG: "✗",
+    Outcome.RAISED: "E",
+    Outcome.TIME: "T",
+    Outcome.MEMORY: "M",
+    Outcome.ENDED: "D",
+    Outcome.NO_ANSWER: "–",
+    Outcome.FORBIDDEN: "R",
+    Outcome.JUDGE_FAILED: "○",
+}
+
 
 def report_page(entries: list[Entry]) -> str:
     """Return the page as HTML that needs nothing but itself."""
-    names = sorted({entry.exercise for entry in entries})
+    graded = {entry.exercise for entry in entries}
+    names = [name for name in exercises.all_names() if name in graded]
     sections = [_section(name, [e for e in entries if e.exercise == name]) for name in names]
-    return templates().get_template("report.html").render(sections=sections, outcomes=list(Outcome))
+    return templates().get_template("report.html").render(sections=sections, signs=SIGNS)
 
 
 def _section(name: str, entries: list[Entry]) -> dict:
@@ -22,8 +35,9 @@ def _section(name: str, entries: list[Entry]) -> dict:
         "exercise": exercise,
         "points": sum(exercise.checks.values()),
         "entries": entries,
+        "judged": sum(not entry.refused for entry in entries),
         "mistakes": _mistakes(entries),
-        "passed": {check: _share_passed(check, entries) for check in exercise.checks},
+        "passed": {check: _passed(check, entries) for check in exercise.checks},
     }
 
 
@@ -33,7 +47,5 @@ def _mistakes(entries: list[Entry]) -> list[tuple[str, int]]:
     return Counter(title for titles in made for title in sorted(titles)).most_common()
 
 
-def _share_passed(check: str, entries: list[Entry]) -> str:
-    verdicts = [v for entry in entries for v in entry.verdicts if v.check == check]
-    passed = sum(v.outcome is Outcome.PASSED for v in verdicts)
-    return f"{passed} of {len(verdicts)}"
+def _passed(check: str, entries: list[Entry]) -> int:
+    return sum(v.outcome is Outcome.PASSED for entry in entries for v in entry.verdicts if v.check == check)

@@ -1,4 +1,5 @@
 """nbgrader's own formgrader, in a real Jupyter server: its buttons reach our judge."""
+import csv
 import json
 import os
 import re
@@ -66,3 +67,9 @@ def test_button_gives_the_mark_and_pages_show_it(server, course, hand_in, comman
     page = _ask(server, f"/formgrader/submissions/{notebook['id']}/?index=0")
     assert single_head.mistakes[0].title in page and re.search(r"wrong answer", page)
     assert _ask(server, "/formgrader/manage_assignments")
+
+    command("nbgrader", "export", "--to", course.root / "grades.csv")
+    (row,) = csv.DictReader((course.root / "grades.csv").open())
+    assert (row["student_id"], float(row["score"])) == ("ada", entry.score)
+    command("nbgrader", "generate_feedback", "single_head", "--force")
+    assert single_head.mistakes[0].title in course.feedback("ada", "single_head").read_text()

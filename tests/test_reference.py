@@ -135,10 +135,15 @@ def test_multi_head_agrees_with_torch(tokens, heads, d_head, batch, masked, seed
     w_query, w_key, w_value = (w.T for w in theirs.in_proj_weight.chunk(3))
     mine = MULTI["MultiHeadAttention"](width, heads).double()
     MULTI["set_weights"](mine, w_query, w_key, w_value, theirs.out_proj.weight.T)
-    x, mask = torch.randn(batch, tokens, width, dtype=torch.float64), torch.ones(tokens, tokens).tril().bool() if masked else None
+    x = torch.randn(batch, tokens, width, dtype=torch.float64, requires_grad=True)
+    mask = torch.ones(tokens, tokens).tril().bool() if masked else None
     expected, _ = theirs(x, x, x, attn_mask=None if mask is None else ~mask)  # its mask is True where nothing may be seen
     expect(mine(x, mask=mask), expected)
-    expect(MULTI["multi_head_attention"](x, x, x, w_query, w_key, w_value, theirs.out_proj.weight.T, heads, mask), expected)
+    weights = w_query, w_key, w_value, theirs.out_proj.weight.T
+    came = MULTI["multi_head_attention"](x, x, x, *weights, heads, mask)
+    expect(came, expected)
+    for one, other in zip(*(torch.autograd.grad(y.square().sum(), [x, *theirs.parameters()]) for y in (came, expected))):
+        expect(one, other, "gradient")
 
 
 def test_one_head_and_identity_is_single_head_attention():
