@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import json
 import os
 import sys
@@ -11,9 +10,9 @@ from types import ModuleType
 
 from . import fingerprint
 from .cells import ANSWER, CHECK, SETUP, Cell, defined_names, run_here
-from .forbidden import Guard, found_in, message, names
+from .forbidden import Guard, names
 from .learner import Learner, local
-from .outcome import Forbidden, Outcome, Stopped, Verdict
+from .outcome import Outcome, Verdict
 from .show import as_html, as_text
 from .suite import VISIBLE_SEED, judge_check, tests_of
 
@@ -25,8 +24,7 @@ class Checker:
         about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
         self._points: dict[str, float] = about["points"]
         self._mistakes: list[dict] = about["mistakes"]
-        self._forbidden = names(about["forbidden"])
-        self._guard = Guard(self._forbidden)
+        self._guard = Guard(names(about["forbidden"]))
         self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
 
     def __call__(self, name: str | None = None) -> None:
@@ -54,7 +52,7 @@ class Checker:
 
     def _judge(self, name: str):
         namespace = sys.modules["__main__"].__dict__
-        learner = local(namespace, self._guard, _forbidden_names(namespace, self._forbidden))
+        learner = local(namespace, self._guard)
         tests = [test for test in self._tests if test.check == name and not test.gpu]
         return judge_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
 
@@ -83,32 +81,6 @@ def load_tests(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def _forbidden_names(namespace: dict, forbidden: list[str]) -> dict[str, Stopped]:
-    found = {}
-    for name, thing in namespace.items():
-        used = found_in(_source(thing), forbidden) if _is_own(thing) else None
-        if used:
-            found[name] = Forbidden(f"{used}: {message(used)}")
-    return found
-
-
-def _is_own(thing) -> bool:
-    return getattr(thing, "__module__", None) == "__main__" and (inspect.isfunction(thing) or inspect.isclass(thing))
-
-
-def _source(thing) -> str:
-    """Return the source of a function or class as far as Python still knows it."""
-    parts = [thing] if inspect.isfunction(thing) else [f for f in vars(thing).values() if inspect.isfunction(f)]
-    return "\n".join(filter(None, map(_text_of, parts)))
-
-
-def _text_of(function) -> str:
-    try:
-        return inspect.cleandoc("\n" + inspect.getsource(function))
-    except (OSError, TypeError):
-        return ""
 
 
 def _show(verdict: Verdict) -> None:

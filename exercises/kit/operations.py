@@ -89,9 +89,11 @@ class Operations:
     def _object(self, target):
         if isinstance(target, Handle):
             return self._kept[target.number]
-        if target in self._namespace:
-            return self._namespace[target]
-        raise self._missing.get(target) or NoAnswer(f"{target} is not defined")
+        if target in self._missing:
+            raise self._missing[target]
+        if target not in self._namespace:
+            raise NoAnswer(f"{target} is not defined")
+        return self._namespace[target]
 
     def _open(self, value, device: str | None):
         if isinstance(value, Handle):
