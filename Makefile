@@ -42,7 +42,7 @@ lab: release
 
 test: site
 	@./.ci/debian.sh
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
 
 clean:
 	rm -rf _build exercises/*/__pycache__

@@ -17,7 +17,6 @@ from autograder.limits import Limits
 from autograder.sandbox.host import Zygote
 from autograder.submission import read
 
-SEED = pytest.StashKey[int]()
 ERRORS = pytest.StashKey[dict]()
 
 
@@ -27,12 +26,13 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.stash[SEED] = config.getoption("--seed") or secrets.randbits(63)
+    # Set as an option, so that the processes of pytest-xdist draw from the same one.
+    config.option.seed = config.option.seed or secrets.randbits(63)
     config.stash[ERRORS] = {}
 
 
 def pytest_report_header(config):
-    return f"hidden tests draw from --seed {config.stash[SEED]}"
+    return f"hidden tests draw from --seed {config.option.seed}"
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,7 @@ def reference(request):
 
 @pytest.fixture
 def draw(request):
-    return test_of(request.function).draw(request.config.stash[SEED])
+    return test_of(request.function).draw(request.config.option.seed)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,7 +80,7 @@ def pytest_runtest_makereport(item, call):
         errors = item.config.stash[ERRORS].setdefault(item.path.parent.name, {}).setdefault(check, [])
         if call.excinfo is not None:
             test = test_of(item.function)
-            error = blame(test, call.excinfo.value, item.config.stash[SEED], reference_learner(item.path.parent.name))
+            error = blame(test, call.excinfo.value, item.config.option.seed, reference_learner(item.path.parent.name))
             errors.append(error)
             report.longrepr = as_text(explain(test.check, test, error, item.funcargs["learner"], 0.0))
     return report
