@@ -11,6 +11,9 @@ SOLUTIONS = BOOK.parent / "solutions"
 COVERS = {
     "01_self_attention": "S01 S02 E11 E15",
     "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
+    "06_feed_forward": "S15",
+    "07_positional_encoding": "S16 E18",
+    "08_complexity": "S17 E17",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88

@@ -1,0 +1,106 @@
+"""What the chapter on complexity claims of its counts, paths and measurements holds where it did not look."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+SEEDS = range(100, 105)
+seeds = pytest.mark.parametrize("seed", SEEDS)
+
+
+@pytest.fixture(scope="module")
+def chapter_08(functions):
+    """Return what the chapter on complexity defines."""
+    return functions("08_complexity")
+
+
+@seeds
+@pytest.mark.parametrize(("n", "d", "k"), [(2, 7, 3), (11, 2, 3), (3, 13, 5)])
+def test_loops_torch_and_formula_agree(chapter_08, seed, n, d, k):
+    tallies = chapter_08["counted"](n, d, k, seed)
+    loops = {name: tally.multiply_adds for name, tally in tallies.items()}
+    assert loops == chapter_08["work"](n, d, k) == chapter_08["counted_by_torch"](n, d, k)
+    assert {name: tally.rounds for name, tally in tallies.items()} == {"attention": 2, "recurrence": n + 1, "convolution": 1}
+
+
+@pytest.mark.parametrize("d", [3, 64, 512])
+def test_attention_and_recurrence_meet_where_n_is_d(chapter_08, d):
+    work = chapter_08["work"]
+    shorter, equal, longer = (work(n, d) for n in (d - 1, d, d + 1))
+    assert shorter["attention"] < shorter["recurrence"]
+    assert equal["attention"] == equal["recurrence"]
+    assert longer["attention"] > longer["recurrence"]
+
+
+@seeds
+def test_the_loops_multiply_rightly(chapter_08, seed):
+    rng = np.random.default_rng(seed)
+    left, right = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
+    assert chapter_08["Tally"]().product(left, right) == pytest.approx(left @ right)
+
+
+@seeds
+def test_layers_are_what_torch_computes(chapter_08, seed):
+    import torch
+
+    n, d, k = 7, 5, 3
+    text = torch.randn(n, d, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    x = text.numpy()
+    attention = torch.nn.functional.scaled_dot_product_attention(text[None], text[None], text[None])[0]
+    assert chapter_08["attend"](x, x, x) == pytest.approx(attention.numpy())
+    rnn = torch.nn.RNN(d, d, bias=False, dtype=torch.float64)
+    matrices = rnn.weight_ih_l0.detach().numpy().T, rnn.weight_hh_l0.detach().numpy().T
+    assert chapter_08["recurrence"](x, *matrices) == pytest.approx(rnn(text)[0].detach().numpy())
+    conv = torch.nn.Conv1d(d, d, k, padding=2 * (k - 1), dilation=2, bias=False, dtype=torch.float64)
+    # The window looks back only: what torch adds at the right end is cut off.
+    expected = conv(text.T[None])[0, :, :n].detach().numpy().T
+    assert chapter_08["convolution"](x, conv.weight.detach().numpy().transpose(2, 1, 0), gap=2) == pytest.approx(expected)
+
+
+@seeds
+@pytest.mark.parametrize("n", [9, 10, 14, 27])
+def test_paths_are_as_long_as_the_table_says(chapter_08, seed, n):
+    heard = chapter_08["layers_until_heard"]
+    assert heard(itertools.repeat(1), n, seed=seed) == -(-(n - 1) // 2)
+    spread = heard((3**layer for layer in itertools.count()), n, seed=seed)
+    assert 3 ** (spread - 1) < n <= 3**spread
+
+
+@seeds
+def test_attention_hears_the_first_word_at_once(chapter_08, seed):
+    before = np.random.default_rng(seed).normal(size=(27, 4))
+    after = before + np.eye(27, 1)
+    attend = chapter_08["attend"]
+    assert not np.array_equal(attend(before, before, before)[-1], attend(after, after, after)[-1])
+
+
+@seeds
+def test_in_turn_is_the_same_output_for_the_same_work(chapter_08, seed):
+    x = np.random.default_rng(seed).normal(size=(7, 3))
+    together, in_turn = chapter_08["Tally"](), chapter_08["Tally"]()
+    one = chapter_08["attend"](x, x, x, together.product)
+    other = chapter_08["attend_in_turn"](x, x, x, in_turn.product)
+    assert one == pytest.approx(other)
+    assert together.multiply_adds == in_turn.multiply_adds
+    assert (together.rounds, in_turn.rounds) == (2, 14)
+
+
+def test_memory_grows_with_the_square_only_if_the_table_is_kept(chapter_08):
+    peak = chapter_08["peak_mebibytes"]
+    table, in_turn = ([peak(chapter_08[name], n) for n in (768, 1536)] for name in ("attend", "attend_in_turn"))
+    assert table[1] / table[0] == pytest.approx(4, rel=0.1)
+    assert in_turn[1] / in_turn[0] == pytest.approx(2, rel=0.2)
+    assert table[1] > 20 * in_turn[1]
+
+
+def test_a_whole_layer_of_attention_never_beats_a_plain_recurrence(chapter_08):
+    for n in (1, 64, 512, 16384):
+        projections, looking, _ = chapter_08["block"](n, 512)
+        assert projections + looking > chapter_08["work"](n, 512)["recurrence"]
+        assert (projections + looking < 8 * n * 512**2) == (n < 1024)
+
+
+def test_the_stopwatch_runs(chapter_08):
+    # Which is faster is left to the reader's machine: a busy one would make this test a matter of luck.
+    assert all(took > 0 for took in chapter_08["race"](16))
