@@ -13,6 +13,9 @@ from docutils import nodes
 # Search engines show about this much.
 DESCRIPTION_LENGTH = 155
 
+# A term of the glossary in Chinese: without its language named, a screen reader spells it out, or skips it.
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
 DARK_BY_SYSTEM = '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
 REPAIRS = [
     # 1.5 MB that draws the icons which the icon fonts draw already.
@@ -60,6 +63,13 @@ def prepare_page(app, pagename, templatename, context, doctree):
         context["metatags"] = f'{metatags}\n<meta name="description" content="{content}" />'
 
 
+def name_language(app, doctree):
+    """Mark the Chinese terms of a glossary; docutils makes a `lang` of such a class."""
+    for term in doctree.findall(nodes.term):
+        if CHINESE.search(term.astext()):
+            term["classes"].append("language-zh")
+
+
 def repaired(page: str) -> str:
     """Return the page with every repair made; a repaired page stays as it is."""
     for pattern, replacement in REPAIRS:
@@ -81,6 +91,7 @@ def repair_pages(app, error):
 
 def setup(app):
     """Run late: other extensions add their scripts to a page first."""
+    app.connect("doctree-read", name_language)
     app.connect("html-page-context", prepare_page, priority=900)
     app.connect("build-finished", repair_pages, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """The site's extensions, each on a page of a few lines: what goes wrong must be said, with its place."""
 
 import json
+import re
 import sys
 import zipfile
 from types import SimpleNamespace
@@ -39,10 +40,10 @@ def write_page(tmp_path):
     """Return a function that builds one page with the extensions and gives back its HTML and the warnings."""
     (tmp_path / "conf.py").write_text("")
     settings = {
-        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads"],
+        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads", "corrections"],
         "html_math_renderer": "katex_prerender",
         "html_static_path": [],
-        "myst_enable_extensions": ["dollarmath"],
+        "myst_enable_extensions": ["colon_fence", "dollarmath"],
     }
 
     def write(text: str, **more) -> tuple[str, str]:
@@ -100,6 +101,49 @@ def test_a_problem_of_the_matrix_stops_the_build(write_page, tmp_path):
     _put_matrix(tmp_path, problems=["single_head: no mistake fails the check batch"])
     _, warnings = write_page("# Page\n\n```{mistake-matrix}\n```\n")
     assert "no mistake fails the check batch" in warnings
+
+
+def _chapter(title: str, *boxes: str) -> str:
+    forms = [f":::{{admonition}} {box} is `wrong`\n:class: correction\n:name: correction-{box}\n\nSo.\n:::\n" for box in boxes]
+    return "\n".join([f"# {title}\n", *forms])
+
+
+LIST = "```{corrections}\n```\n"
+CONTENTS = "# Book\n\n```{toctree}\nb\nlist\na\n```\n"
+
+
+def _listed(folder) -> list[str]:
+    page = (folder / "_build" / "html" / "list.html").read_text(encoding="utf-8")
+    return re.findall(r'href="(\w+\.html(?:#correction-\w+)?)"><span>', page)
+
+
+def test_corrections_are_listed_in_the_order_of_the_book(write_page, tmp_path):
+    (tmp_path / "a.md").write_text(_chapter("A", "e01"))
+    (tmp_path / "b.md").write_text(_chapter("B", "e03", "e02") + "\n:::{admonition} A sample\n:class: correction\n\nSo.\n:::\n")
+    (tmp_path / "list.md").write_text(f"# List\n\n{LIST}")
+    _, warnings = write_page(CONTENTS)
+    assert warnings == ""
+    assert _listed(tmp_path) == ["b.html", "b.html#correction-e03", "b.html#correction-e02", "a.html", "a.html#correction-e01"]
+
+
+def test_the_list_follows_a_chapter_that_changes(write_page, tmp_path):
+    (tmp_path / "a.md").write_text(_chapter("A", "e01"))
+    (tmp_path / "b.md").write_text(_chapter("B"))
+    (tmp_path / "list.md").write_text(f"# List\n\n{LIST}")
+    write_page(CONTENTS)
+    (tmp_path / "b.md").write_text(_chapter("B", "e02"))
+    write_page(CONTENTS)
+    assert _listed(tmp_path) == ["b.html", "b.html#correction-e02", "a.html", "a.html#correction-e01"]
+
+
+def test_a_book_without_corrections_is_a_warning(write_page):
+    _, warnings = write_page(f"# Page\n\n{LIST}")
+    assert "index.md:3: WARNING" in warnings and "correction-e01" in warnings
+
+
+def test_chinese_terms_name_their_language(write_page):
+    page, _ = write_page("# Page\n\n```{glossary}\ntoken\n词元\n  A word.\n```\n", extensions=["myst_parser", "polish"], html_math_renderer="mathjax")
+    assert 'id="term-0" lang="zh">词元' in page and 'id="term-token">token' in page
 
 
 def test_the_archive_depends_on_the_files_alone(tmp_path):
