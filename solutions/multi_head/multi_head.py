@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Multi-head attention
-#     chapter: 01_self_attention
+#     chapter: 05_multi_head
 #     forbidden: [attention]
 # ---
 
@@ -16,7 +16,7 @@
 # One head averages the words by one set of weights, so it takes one look at a time. **Multi-head attention** takes several:
 # the vectors are cut into pieces of equal width, each piece attends by itself, and the results are laid side by side again.
 # You write the cutting, the attention of all heads at once, and the module around it.
-# The chapter *self-attention* has the idea of one head.
+# The chapter *multi-head attention* has the idea.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.

@@ -11,6 +11,7 @@ SOLUTIONS = BOOK.parent / "solutions"
 COVERS = {
     "01_self_attention": "S01 S02 E11 E15",
     "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
+    "05_multi_head": "S12 S13 S14 E10 E13 E14 E19",
     "06_feed_forward": "S15",
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
