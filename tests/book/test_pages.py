@@ -10,6 +10,8 @@ SOLUTIONS = BOOK.parent / "solutions"
 # Rows of the tables in the sources' overview that each chapter must hold.
 COVERS = {
     "01_self_attention": "S01 S02 E11 E15",
+    "02_queries_keys_values": "S03 S04 S05 S09 S10 E03 E07 E08 E09 E12",
+    "03_scaling": "S06 E16",
     "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
     "05_multi_head": "S12 S13 S14 E10 E13 E14 E19",
     "06_feed_forward": "S15",
