@@ -22,6 +22,13 @@ def test_prints_no_warning(executed):
     assert not noise
 
 
+def test_no_printed_line_ends_in_a_space(executed):
+    """Such a space comes and goes on the page with the moments at which a kernel sends what it prints."""
+    notebook, _ = executed
+    printed = [out.text for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs if out.output_type == "stream"]
+    assert [line for text in printed for line in text.splitlines() if line != line.rstrip()] == []
+
+
 def test_shows_no_path_of_this_machine(executed):
     notebook, _ = executed
     assert str(BOOK.parent) not in nbformat.writes(notebook)
