@@ -38,7 +38,7 @@ grade: environment
 
 lab: release
 	@$(RUN) -m autograder work
-	@$(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/work" $(if $(filter 0,$(shell id -u)),--allow-root)
+	@$(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/desk" $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: site
 	@./.ci/debian.sh

@@ -157,10 +157,10 @@ def _summary(entry) -> str:
 
 @main.command()
 def work() -> None:
-    """Copy exercises/ to _course/work/, where a learner may write; answers there are kept."""
+    """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
     from .course import Course
 
-    source, target = ROOT / "exercises", Course().root / "work"
+    source, target = ROOT / "exercises", Course().root / "desk"
     for path in sorted(p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
         copy = target / path.relative_to(source)
         if path.suffix == ".ipynb" and copy.exists():
