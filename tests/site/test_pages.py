@@ -14,6 +14,9 @@ THEMES = ["light", "dark"]
 LOOK = """() => ({
     overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
     bad_formulas: [...document.querySelectorAll('.katex-error')].map(node => node.textContent),
+    cut_formulas: [...document.querySelectorAll('.bd-article .katex-display')]
+        .filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
+        .map(node => [node.querySelector('annotation')?.textContent, node.scrollWidth - node.clientWidth]),
     images: [...document.querySelectorAll('.bd-article img')].map(image => ({
         alt: image.alt, drawn: image.naturalWidth > 0,
         too_wide: image.getBoundingClientRect().width > image.closest('.bd-article').clientWidth,
@@ -105,6 +108,10 @@ def test_nothing_sticks_out_sideways(visit):
 def test_every_formula_is_drawn(visit):
     assert visit.seen["bad_formulas"] == []
     assert visit.seen["raw_tex"] == []
+
+
+def test_every_formula_is_whole_without_scrolling(visit):
+    assert visit.seen["cut_formulas"] == []
 
 
 def test_every_image_is_drawn_described_and_fits(visit):
