@@ -104,9 +104,18 @@ def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | St
     """
     if isinstance(error, (Wrong, Stopped)):
         return error
-    if reference is not None and failure(test, reference, seed) is not None:
+    if reference is not None and _breaks(test, seed, reference):
         return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
     return Wrong("what came back", f"it cannot be used as the exercise says ({type(error).__name__}: {error})")
+
+
+def _breaks(test: Test, seed: int, reference) -> bool:
+    """Return whether a test breaks on the reference answer too."""
+    try:
+        test.run(reference, seed, reference)
+    except Exception:
+        return True
+    return False
 
 
 def explain(check: str, test: Test, error: Exception, learner, max_points: float) -> Verdict:
