@@ -4,12 +4,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course site release grade lab test bench clean environment
+.PHONY: course site release grade lab test fuzz soak bench clean environment
 
 course: environment release site
 	@echo "== sample class"
 	@$(RUN) -m autograder sample
-	@$(RUN) -m autograder grade
+	@$(RUN) -m autograder grade --level best
 	@echo "the book:  _build/html/index.html"
 
 environment:
@@ -43,6 +43,13 @@ lab: release
 test: site
 	@./.ci/debian.sh
 	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
+
+fuzz: environment
+	@$(RUN) -m tests.fuzz.mutants 10000
+	@ATTENTION_FUZZ=2000 $(RUN) -m pytest -q tests/test_hostile_worker.py tests/test_wire.py
+
+soak: environment
+	@$(RUN) -m pytest -m soak --verbose tests
 
 clean:
 	rm -rf _build exercises/*/__pycache__

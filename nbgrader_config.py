@@ -6,10 +6,13 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 from autograder.course import Course  # noqa: E402  (the path comes first)
-from autograder.gradebook import find_own_commands  # noqa: E402
+from autograder.gradebook import be_patient, find_own_commands  # noqa: E402
+from autograder.nbgrader_door import take_back  # noqa: E402
 from autograder.release import stub_config, write_sources  # noqa: E402
+from nbgrader.server_extensions.formgrader.handlers import template_path as formgrader_templates  # noqa: E402
 
 find_own_commands()
+be_patient()
 c = get_config()  # noqa: F821  (given by nbgrader)
 
 course = Course()
@@ -29,5 +32,15 @@ c.Autograde.autograde_preprocessors = [
 ]
 c.Autograde.pre_convert_hook = "autograder.nbgrader_door.refuse_early"
 
+c.GenerateFeedback.exporter_class = "autograder.nbgrader_door.Page"
+c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
+# Before nbgrader's own templates: the formgrader then fetches no script from elsewhere.
+c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates" / "formgrader"), formgrader_templates]
+c.ExportApp.plugin_class = "autograder.export.SafeCsv"
+c.ZipCollectApp.extractor_plugin = "autograder.collect.Extractor"
+c.ZipCollectApp.collector_plugin = "autograder.collect.Collector"
+c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "{assignment_id}" / "{collect_step}")
+
 # nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
 write_sources(course.root / "source")
+take_back(course)

@@ -3,9 +3,11 @@
 set -euo pipefail
 missing=()
 command -v chromium >/dev/null || missing+=(chromium)
+command -v bwrap >/dev/null || missing+=(bubblewrap)
+ldconfig -p 2>/dev/null | grep -q libseccomp.so.2 || [ -e /usr/lib/*/libseccomp.so.2 ] || missing+=(libseccomp2)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && exit 0
 fi
-echo "The browser tests need these Debian packages: ${missing[*]}. Install them with: sudo apt-get install ${missing[*]}" >&2
+echo "The tests need these Debian packages: ${missing[*]}. Install them with: sudo apt-get install ${missing[*]}" >&2
 exit 1

@@ -9,11 +9,13 @@ from pathlib import Path
 import click
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from .errors import AuthorError, Refused, UnknownExercise
+from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
 from .exercise import ROOT
+from .kit.source import printable
 
 console = Console(soft_wrap=True)
 
@@ -80,15 +82,19 @@ def sample() -> None:
 
 @main.command()
 @click.option("--again", is_flag=True, help="Judge also what has been judged before.")
+@click.option("--level", default=None, help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]")
+@click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
 @click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.")
 @click.argument("exercise", nargs=-1)
-def grade(exercise: tuple[str, ...], again: bool, seconds: float | None) -> None:
+def grade(exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    from .course import Course, write_whole
+    from .course import Course
     from .exercise import all_names, load
-    from .grading import grade as run, handed_in
+    from .files import write_whole
+    from .grading import grade as run, handed_in, judged_before
     from .limits import Limits
     from .report import report_page
+    from .sandbox.levels import offered, required
 
     course, names = Course(), [load(name).name for name in exercise] or all_names()
     limits = Limits(request_seconds=seconds) if seconds else Limits()
@@ -96,11 +102,20 @@ def grade(exercise: tuple[str, ...], again: bool, seconds: float | None) -> None
     if not count:
         console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
-    entries = _with_progress(run(course, names, limits, again), count)
+    if not again and (before := judged_before(course, names, limits)):
+        console.print(f"{before} of {count} were judged before; {count - before} to judge")
+    sandbox = offered() if level == "best" else required(trust_submissions, level)
+    console.print(f"sandbox: {sandbox.name}")
+    entries = _with_progress(run(course, names, limits, again, sandbox), count)
     _print_marks(entries)
     report = course.root / "report.html"
     write_whole(report, report_page(entries))
     console.print(f"the class: {_short(report)}")
+
+
+def _plain(text: str) -> str:
+    """Return a stranger's text so that the terminal shows it and does nothing else."""
+    return escape(printable(text))
 
 
 def _short(path: Path) -> Path:
@@ -113,7 +128,7 @@ def _with_progress(steps, count: int) -> list:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting the judge", total=count)
         for learner, exercise, entry in steps:
-            progress.update(task, description=f"{learner} {exercise}")
+            progress.update(task, description=f"{_plain(learner)} {exercise}")
             if entry is not None:
                 entries.append(entry)
                 progress.advance(task)
@@ -123,7 +138,7 @@ def _with_progress(steps, count: int) -> list:
 
 
 def _line(entry) -> str:
-    return f"{entry.learner} {entry.exercise}: " + (f"not judged: {entry.refused}" if entry.refused else _points(entry.score))
+    return f"{_plain(entry.learner)} {entry.exercise}: " + (f"not judged: {_plain(entry.refused)}" if entry.refused else _points(entry.score))
 
 
 def _points(score: float | None) -> str:
@@ -140,7 +155,7 @@ def _print_marks(entries: list) -> None:
     for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
         most = sum(load(entry.exercise).checks.values())
         points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
-        table.add_row(entry.learner, entry.exercise, points, _summary(entry))
+        table.add_row(_plain(entry.learner), entry.exercise, points, _plain(_summary(entry)))
     console.print(table)
 
 
@@ -170,12 +185,45 @@ def work() -> None:
     console.print(f"the exercises to work on: {_short(target)}")
 
 
+@main.command()
+@click.option("--attack", "attacked", is_flag=True, help="Run the attack corpus against the sandbox of this machine.")
+@click.option("--level", default=None, help="Another level than the one that grading asks for.")
+def doctor(attacked: bool, level: str | None) -> None:
+    """Say what the sandbox of this machine promises. Exits 1 if that is not enough, or an attack succeeds."""
+    from .course import Course
+    from .doctor import BAD, GOOD, attack_all, examine
+    from .sandbox.levels import required
+
+    wanted = required(trust=True, name=level)
+    colours, moods = {GOOD: "green", BAD: "red"}, set()
+    for finding in examine(wanted, Course()):
+        colour = colours.get(finding.mood, "default")
+        console.print(f"{finding.asked:>17}  [{colour}]{escape(finding.found)}[/{colour}]", highlight=False)
+        moods.add(finding.mood)
+    if attacked:
+        moods |= {BAD} if _attacks(attack_all(wanted), wanted.name) else set()
+    sys.exit(1 if BAD in moods else 0)
+
+
+def _attacks(results, level: str) -> int:
+    """Print each attack as it ends; return how many have succeeded."""
+    console.print(f"\nThe attack corpus against level {level}:")
+    count = succeeded = 0
+    for title, problems in results:
+        count, succeeded = count + 1, succeeded + bool(problems)
+        console.print(("[red]succeeded[/red]" if problems else "  [green]stopped[/green]") + f"  {escape(title)}", highlight=False)
+        for problem in problems:
+            console.print(f"             {escape(problem)}", highlight=False)
+    console.print(f"{count - succeeded} of {count} attacks were stopped")
+    return succeeded
+
+
 def run() -> None:
     """Run the command; errors that a person can mend are one sentence, not a traceback."""
     try:
         main(standalone_mode=False)
-    except (AuthorError, UnknownExercise, Refused) as error:
-        console.print(f"[red]{type(error).__name__}[/red] {error}", highlight=False)
+    except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:
+        console.print(f"[red]{type(error).__name__}[/red] {_plain(str(error))}", highlight=False)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

@@ -9,6 +9,7 @@ from typing import Iterator
 
 from .errors import Refused
 from .exercise import ROOT
+from .files import write_whole
 
 
 def course_root() -> Path:
@@ -29,6 +30,15 @@ class Course:
     @property
     def gradebook_url(self) -> str:
         return f"sqlite:///{self.root / 'gradebook.db'}"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The folders that grading writes to."""
+        return tuple(self.root / name for name in ("verdicts", "autograded", "feedback"))
 
     def autograded(self, learner: str, exercise: str) -> Path:
         return self.root / "autograded" / learner / exercise / f"{exercise}.ipynb"
@@ -65,14 +75,3 @@ class Course:
         if not path.is_file():
             write_whole(path, f"{secrets.randbits(63)}\n")
         return int(path.read_text(encoding="utf-8"))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that at any moment the old or the new one is there, and never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)

@@ -1,4 +1,7 @@
 """Errors that a person reads: what was wrong, where, and what to do."""
+from __future__ import annotations
+
+from pathlib import Path
 
 
 class AuthorError(Exception):
@@ -15,3 +18,35 @@ class Refused(Exception):
     def __init__(self, where: str, what: str, todo: str):
         super().__init__(f"{where}: {what}. {todo}")
         self.where, self.what, self.todo = where, what, todo
+
+
+class CannotGoOn(Exception):
+    """Grading cannot go on just now. Nothing is lost: the next run goes on from here."""
+
+
+class NoSpace(CannotGoOn):
+    def __init__(self, path: Path):
+        super().__init__(f"no space left to write {path}. Nothing is lost: free some space there and run the same command again")
+
+
+class GradebookBusy(CannotGoOn):
+    def __init__(self, path: str):
+        super().__init__(
+            f"{path}: another program keeps the gradebook locked (the formgrader, a database shell, a backup). "
+            "Nothing is lost: close that program and run the same command again"
+        )
+
+
+class CourseBusy(CannotGoOn):
+    def __init__(self, course: Path, holder: str):
+        super().__init__(f"{course}: marks are being written by {holder or 'another process'}. Wait until it ends, or end it; then run the same command again")
+
+
+class MarksByHand(CannotGoOn):
+    """A cell is gone from an exercise, and a mark or comment that a person gave would go with it."""
+
+    def __init__(self, exercise: str, cell: str, learners: list[str]):
+        super().__init__(
+            f'{exercise}: the cell "{cell}" is gone from the exercise, but there are marks or comments given by hand for it ({", ".join(learners)}). '
+            "Put the cell back under its name, or take these out in the formgrader; then run the same command again"
+        )

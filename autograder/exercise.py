@@ -12,9 +12,10 @@ import jupytext
 from nbformat import NotebookNode
 
 from .errors import AuthorError, UnknownExercise
-from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell, defined_names
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
 from .kit.forbidden import LISTS, names
 from .kit.notebook import load_tests
+from .kit.source import defined_names
 from .kit.suite import Test, tests_of
 from .known import Known, read_known
 

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from .exercise import Exercise
 from .journal import Entry
 from .kit.show import evidence
+from .kit.source import printable
 
 
 @lru_cache
@@ -18,8 +19,12 @@ def templates() -> Environment:
     return Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def feedback_page(entry: Entry, exercise: Exercise) -> str:
-    """Return the page as HTML that needs nothing but itself."""
-    page = templates().get_template("feedback.html")
-    points = sum(exercise.checks.values())
-    return page.render(entry=entry, exercise=exercise, points=points, evidence=evidence)
+def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | None = None, comments: dict[str, str] | None = None) -> str:
+    """Return the page as HTML that needs nothing but itself.
+
+    `marks` by check and `comments` by answer cell are a person's, and go before the judge's.
+    """
+    told = {verdict.check: verdict.score for verdict in entry.verdicts} | (marks or {})
+    about = {"points": sum(exercise.checks.values()), "marks": told, "total": None if None in told.values() else sum(told.values())}
+    shown = {name: printable(text) for name, text in (comments or {}).items()}
+    return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=shown, **about)

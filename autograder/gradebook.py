@@ -2,15 +2,31 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
+from contextlib import contextmanager
+from logging import getLogger
 from pathlib import Path
+from threading import Timer
+from typing import Iterator
 
-from nbgrader.api import Gradebook
-from nbgrader.preprocessors import ComputeChecksums, LockCells, SaveCells
+from nbformat import NotebookNode
+from nbgrader.api import BaseCell, Comment, Grade, GradeCell, Gradebook, InvalidEntry, MissingEntry, Notebook, SolutionCell, SourceCell, SubmittedNotebook, app_log
+from nbgrader.preprocessors import ComputeChecksums, LockCells, NbGraderPreprocessor, SaveCells
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
 
+from .errors import GradebookBusy, MarksByHand, NoSpace
 from .exercise import Exercise
+from .files import beside_of, put_in_place
 from .journal import Entry
+from .kit.cells import SETUP
 from .release import source_notebook
+
+log = getLogger("autograder")
+PATIENCE = 60.0  # seconds that SQLite waits for a locked gradebook
+SAY_AFTER = 3.0
 
 
 def find_own_commands() -> None:
@@ -21,33 +37,205 @@ def find_own_commands() -> None:
         os.environ["PATH"] = os.pathsep.join([own, path])
 
 
+def be_patient() -> None:
+    """Let every gradebook that this process opens wait while another program holds it.
+
+    Not by `?timeout=` in the URL: `nbgrader db upgrade` takes all of the URL for a file's name.
+    """
+    if not event.contains(Engine, "connect", _wait_when_locked):
+        event.listen(Engine, "connect", _wait_when_locked)
+
+
+def _wait_when_locked(connection, record) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute(f"pragma busy_timeout = {PATIENCE * 1000:.0f}")
+
+
 def opened(url: str) -> Gradebook:
-    """Return the gradebook at `url`, made if there is none."""
+    """Return the gradebook at `url`, made if there is none; raises `GradebookBusy` or `NoSpace`."""
     find_own_commands()
-    return Gradebook(url)
+    be_patient()
+    if make_url(url).get_backend_name() != "sqlite":
+        return Gradebook(url)
+    with _in_words(url):
+        _make(Path(make_url(url).database))
+        with _said():
+            gradebook = Gradebook(url)
+    # What is read for a change must not change until the change is made, and the wait comes first.
+    event.listen(gradebook.engine, "begin", _begin_at_once)
+    return gradebook
+
+
+def _make(path: Path) -> None:
+    """Make an empty gradebook where there is none. nbgrader makes one in many steps, and would
+    take one that was left after the first steps for a finished one."""
+    if path.exists():
+        return
+    beside = beside_of(path)
+    try:
+        Gradebook(f"sqlite:///{beside}").close()
+        put_in_place(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _begin_at_once(connection: Connection) -> None:
+    with _said():
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say so when this takes long. SQLite waits by itself and tells nobody."""
+    words = Timer(SAY_AFTER, log.warning, ["The gradebook is in use by another program; waiting for up to %g seconds.", PATIENCE])
+    words.daemon = True
+    words.start()
+    try:
+        yield
+    finally:
+        words.cancel()
+
+
+@contextmanager
+def _in_words(url: str) -> Iterator[None]:
+    """Raise what SQLite says of a locked gradebook or a full disk as an error for a person."""
+    try:
+        yield
+    except (OperationalError, InvalidEntry) as error:
+        path = make_url(url).database
+        if "database is locked" in str(error):
+            raise GradebookBusy(path) from error
+        if "database or disk is full" in str(error):
+            raise NoSpace(path) from error
+        raise
+
+
+@contextmanager
+def whole(gradebook: Gradebook) -> Iterator[None]:
+    """Make one transaction of what is done inside: all of it is entered, or nothing.
+
+    nbgrader's functions commit at each step. Here they join a transaction that is not theirs,
+    and their commits do no more than write the rows into it.
+    """
+    session, engine = gradebook.db, gradebook.engine
+    with _in_words(str(engine.url)), _quiet(), engine.connect() as connection:
+        transaction = connection.begin()
+        session.remove()
+        session.configure(bind=connection, join_transaction_mode="rollback_only")
+        try:
+            yield
+            session.flush()
+            with _said():  # readers can keep a commit waiting, too
+                transaction.commit()
+        finally:
+            session.remove()
+            session.configure(bind=engine, join_transaction_mode="conditional_savepoint")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep nbgrader from printing a traceback for each error that it hands on to us anyway."""
+    before, app_log.disabled = app_log.disabled, True
+    try:
+        yield
+    finally:
+        app_log.disabled = before
 
 
 def prepare(gradebook: Gradebook, url: str, exercise: Exercise) -> None:
-    """Enter the exercise with its cells and points, as `nbgrader generate_assignment` does."""
-    gradebook.update_or_create_assignment(exercise.name)
+    """Enter the exercise with its cells and points, as `nbgrader generate_assignment` does.
+
+    Raises `MarksByHand` if the exercise has lost a cell that a person has marked.
+    """
     about = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
     notebook = source_notebook(exercise)
-    for step in (LockCells, ComputeChecksums, SaveCells):
-        notebook, about = step().preprocess(notebook, about)
-    gradebook.db.expire_all()  # SaveCells wrote through a connection of its own
+    with whole(gradebook):
+        gradebook.update_or_create_assignment(exercise.name)
+        _follow_changes(gradebook, exercise)
+        for step in (LockCells(), ComputeChecksums(), SaveCellsHere(gradebook)):
+            notebook, about = step.preprocess(notebook, about)
 
 
-def record(gradebook: Gradebook, entry: Entry) -> None:
-    """Enter one submission's marks; a mark or comment given by hand is never touched.
+class SaveCellsHere(SaveCells):
+    """nbgrader's step, on a gradebook that is open already: its own would be another transaction."""
 
-    What was refused or not judged gets no mark, which is not a zero: it needs a person.
+    def __init__(self, gradebook: Gradebook):
+        super().__init__()
+        self.gradebook = gradebook
+
+    def preprocess(self, notebook: NotebookNode, resources: dict):
+        self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
+        self.new_grade_cells, self.new_solution_cells, self.new_task_cells, self.new_source_cells = {}, {}, {}, {}
+        NbGraderPreprocessor.preprocess(self, notebook, resources)
+        self._create_notebook(notebook)
+        return notebook, resources
+
+
+def _follow_changes(gradebook: Gradebook, exercise: Exercise) -> None:
+    """Give the exercise the cells that it has now. Once there are marks, nbgrader refuses to."""
+    try:
+        notebook = gradebook.find_notebook(exercise.name, exercise.name)
+    except MissingEntry:
+        return
+    answers, setup = [c.id for c in exercise.answers], [c.id for c in exercise.cells if c.kind == SETUP]
+    _follow(gradebook, exercise, notebook, notebook.grade_cells, GradeCell, list(exercise.checks), max_score=0, cell_type="code")
+    _follow(gradebook, exercise, notebook, notebook.solution_cells, SolutionCell, answers)
+    _follow(gradebook, exercise, notebook, notebook.source_cells, SourceCell, [*exercise.checks, *answers, *setup], cell_type="code")
+    gradebook.db.flush()
+    gradebook.db.expire_all()
+
+
+def _follow(gradebook: Gradebook, exercise: Exercise, notebook: Notebook, cells: list, kind: type, names: list[str], **more) -> None:
+    for cell in [c for c in cells if c.name not in names]:
+        for row in _emptied(exercise, cell):
+            gradebook.db.delete(row)
+        gradebook.db.delete(cell)
+    for name in set(names) - {c.name for c in cells}:
+        gradebook.db.add(kind(name=name, notebook=notebook, **more))
+
+
+def _emptied(exercise: Exercise, cell: BaseCell | SourceCell) -> list[Grade | Comment]:
+    """Return the rows that go with a cell; raises `MarksByHand` if a person wrote into one."""
+    if isinstance(cell, SourceCell):
+        return []
+    by_hand = [g for g in cell.grades if g.manual_score is not None or g.extra_credit] + [c for c in cell.comments if c.manual_comment]
+    if by_hand:
+        raise MarksByHand(exercise.name, cell.name, sorted({row.student.id for row in by_hand}))
+    return [*cell.grades, *cell.comments]
+
+
+def record(gradebook: Gradebook, entry: Entry) -> tuple[dict[str, float], dict[str, str]]:
+    """Enter one submission's marks, all or none; a mark or comment given by hand is never touched.
+
+    What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns
+    what persons gave: marks by check, and comments by answer cell.
     """
+    scores = {verdict.check: verdict.score for verdict in entry.verdicts}
+    with whole(gradebook):
+        mine = _submitted(gradebook, entry)
+        for grade in mine.grades:
+            grade.auto_score = scores.get(grade.name)
+            grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+        marks = {grade.name: _marked(grade) for grade in mine.grades if grade.manual_score is not None or grade.extra_credit}
+        return marks, {comment.name: comment.manual_comment for comment in mine.comments if comment.manual_comment}
+
+
+def _marked(grade: Grade) -> float:
+    """Return the mark with a person's part in it, as nbgrader's own `score` has it once this is committed."""
+    mark = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return (mark or 0.0) + (grade.extra_credit or 0.0)
+
+
+def _submitted(gradebook: Gradebook, entry: Entry) -> SubmittedNotebook:
+    """Return the submission's rows, those added that are missing: the exercise may have grown."""
     gradebook.update_or_create_student(entry.learner)
     with gradebook.db.no_autoflush:  # nbgrader builds the new rows in an order that a flush disturbs
-        gradebook.update_or_create_submission(entry.exercise, entry.learner)
-    notebook = gradebook.find_submission_notebook(entry.exercise, entry.exercise, entry.learner)
-    scores = {verdict.check: verdict.score for verdict in entry.verdicts}
-    for grade in notebook.grades:
-        grade.auto_score = scores.get(grade.name)
-        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
-    gradebook.db.commit()
+        submission = gradebook.update_or_create_submission(entry.exercise, entry.learner)
+        notebook = gradebook.find_notebook(entry.exercise, entry.exercise)
+        mine = next((n for n in submission.notebooks if n.notebook_id == notebook.id), None)
+        mine = mine or SubmittedNotebook(notebook=notebook, assignment=submission)
+        for kind, cells, rows in ((Grade, notebook.grade_cells, mine.grades), (Comment, notebook.solution_cells, mine.comments)):
+            have = {row.cell_id for row in rows}
+            rows.extend([kind(cell=cell, cell_id=cell.id) for cell in cells if cell.id not in have])
+    gradebook.db.flush()
+    return mine

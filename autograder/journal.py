@@ -5,8 +5,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from .course import Course, write_whole
+from .course import Course
 from .exercise import ROOT, Exercise, digest
+from .files import write_whole
 from .kit.outcome import Named, Outcome, Verdict
 from .limits import Limits
 from .submission import Submission
@@ -46,11 +47,11 @@ def write(course: Course, entry: Entry) -> None:
 
 
 def read(course: Course, learner: str, exercise: str) -> Entry | None:
-    """Return the entry, or None where there is none or it was written by another version."""
+    """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
         told = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
         return Entry(**{**told, "verdicts": tuple(map(_verdict, told["verdicts"]))})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

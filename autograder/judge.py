@@ -12,7 +12,7 @@ from .kit import fingerprint
 from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
-from .kit.outcome import Outcome, Raised, Stopped, TimeLimit, Verdict
+from .kit.outcome import Ended, JudgeFailed, Outcome, Raised, Stopped, TimeLimit, Verdict
 from .kit.suite import Test, failure, judge_check
 from .known import Known
 from .limits import Limits
@@ -103,6 +103,7 @@ class Session:
         self._broken: dict[str, Stopped] = {}
         self._worker: Worker | None = None
         self._times_up = 0  # calls that did not end
+        self.deaths = 0  # workers that ended by themselves, or that somebody else ended
         self.learner = Learner(self._send)
 
     def close(self) -> None:
@@ -132,7 +133,7 @@ class Session:
     def _load(self) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
         while self._worker is None:
-            self._worker = self._zygote.fork(self._limits)
+            self._worker = self._forked()
             self._ask({"do": "begin", "forbidden": self._exercise.forbidden})
             for cell in self._cells:
                 if cell.id not in self._broken:
@@ -140,12 +141,20 @@ class Session:
                 if self._worker is None:
                     break
 
+    def _forked(self) -> Worker:
+        try:
+            return self._zygote.fork(self._limits)
+        except Exception as error:
+            raise JudgeFailed(f"{type(error).__name__}: {error}") from error
+
     def _run(self, cell: Cell) -> None:
         refusal = refused(cell, self._exercise.forbidden)
         try:
             if refusal:
                 raise refusal
             self._ask({"do": "cell", "source": cell.source})
+        except JudgeFailed:
+            raise
         except Stopped as error:
             self._broken[cell.id] = error
 
@@ -158,6 +167,13 @@ class Session:
     def _ask(self, request: dict, seconds: float | None = None):
         try:
             return self._worker.ask(request, seconds or self._limits.request_seconds)
+        except Ended:
+            self.deaths += 1
+            raise
+        except Stopped:
+            raise
+        except Exception as error:  # the sandbox broke: a test must not take that for an answer
+            raise JudgeFailed(f"{type(error).__name__}: {error}") from error
         finally:
             if not self._worker.alive:
                 self._worker = None

@@ -13,6 +13,8 @@ class Limits:
     cpu_seconds: int = 30
     memory_megabytes: int = 1024
     file_megabytes: int = 16
+    scratch_megabytes: int = 16  # each of the folders that can be written to, where there are any
+    threads: int = 64
 
     def patience(self, times: int) -> float:
         """Return the seconds that a call may take after `times` calls that did not end."""

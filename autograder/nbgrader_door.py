@@ -2,27 +2,39 @@
 
 *Rebuild* stands among the sanitizing steps: of what was handed in it keeps the answers' sources.
 *Judge* stands where nbgrader would execute the notebook: it enters verdicts and marks.
+*Page* stands where nbgrader would turn the notebook into feedback: it writes our own page.
 """
 from __future__ import annotations
 
 import atexit
+import json
+import shutil
+import time
 from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
 
+from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import default
 
 from . import exercise as exercises
 from . import gradebook as books
-from .course import Course, write_whole
+from . import journal
+from .course import Course
 from .errors import Refused
 from .feedback import feedback_page
+from .files import alive, own_name, remove_half_written, write_whole
 from .grading import Grader
+from .kit.source import printable
+from .lock import held
 from .notebooks import annotated, rebuilt
-from .submission import read
+from .submission import Submission, read
 
 log = getLogger("nbgrader")
+LOCK_SECONDS = 60.0
+BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from Rebuild until Judge
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -35,8 +47,32 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
         try:
             read(Path(path), learner, exercises.load(name))
         except Refused as error:
-            log.error("Not judged: %s/%s: %s", learner, name, error)
+            log.error("Not judged: %s/%s: %s", printable(learner), name, error)
             notebooks.remove(path)
+
+
+def take_back(course: Course) -> list[Path]:
+    """Remove what a killed `nbgrader autograde` left; return the folders of autograded/ that it was at.
+
+    nbgrader takes any folder there for a finished one, and would never judge that submission.
+    """
+    remove_half_written(course.root, *course.written)
+    folders = [f for f in course.root.glob("autograded/*/*") if f.is_dir() and _left(f)]
+    if folders:
+        time.sleep(1)  # a living one may be writing just now
+    left = [f for f in folders if _left(f)]
+    for folder in left:
+        log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
+        shutil.rmtree(folder, ignore_errors=True)
+    return left
+
+
+def _left(folder: Path) -> bool:
+    try:
+        judge = json.loads((folder / f"{folder.name}.ipynb").read_text(encoding="utf-8"))["metadata"].get(BEING_JUDGED)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return True
+    return judge is not None and not alive(judge)
 
 
 class Rebuild(NbGraderPreprocessor):
@@ -44,7 +80,10 @@ class Rebuild(NbGraderPreprocessor):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission = _submission(resources)
-        return rebuilt(exercises.load(submission.exercise), submission), resources
+        _leave_no_extras(_course(resources), submission)
+        new = rebuilt(exercises.load(submission.exercise), submission)
+        new.metadata[BEING_JUDGED] = own_name()
+        return new, resources
 
 
 class Judge(NbGraderPreprocessor):
@@ -53,11 +92,41 @@ class Judge(NbGraderPreprocessor):
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission, course = _submission(resources), _course(resources)
         exercise = exercises.load(submission.exercise)
-        entry = _grader(course).entry(submission)
-        with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
-            books.record(gradebook, entry)
-        write_whole(course.feedback(entry.learner, entry.exercise), feedback_page(entry, exercise))
+        with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
+            entry = _grader(course).entry(submission)
+            with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
+                by_hand = books.record(gradebook, entry)
+            write_whole(course.feedback(entry.learner, entry.exercise), feedback_page(entry, exercise, *by_hand))
+        notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
+
+
+def _leave_no_extras(course: Course, submission: Submission) -> None:
+    """Remove what nbgrader copied of other files that were handed in: nobody asked for them."""
+    folder = course.autograded(submission.learner, submission.exercise).parent
+    for path in [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]:
+        name = path.relative_to(folder)
+        if str(name) != "timestamp.txt" and not (course.root / "source" / submission.exercise / name).is_file():
+            path.unlink()
+
+
+class Page(Exporter):
+    """Our feedback page, with the marks and comments that a person gave in the formgrader."""
+
+    @default("file_extension")
+    def _html(self) -> str:
+        return ".html"
+
+    def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
+        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader enters marks and comments
+        about = resources["nbgrader"]
+        entry = journal.read(_course(resources), about["student"], about["assignment"])
+        if entry is None:
+            raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
+        given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
+        marks = {name: told["score"] for name, told in given.items() if told.get("score") is not None}
+        comments = {name: told["comment"] for name, told in given.items() if told.get("comment")}
+        return feedback_page(entry, exercises.load(entry.exercise), marks, comments), resources
 
 
 @lru_cache
@@ -73,7 +142,7 @@ def _course(resources: dict) -> Course:
     return Course(Path(resources["nbgrader"]["db_url"].removeprefix("sqlite:///")).parent)
 
 
-def _submission(resources: dict):
+def _submission(resources: dict) -> Submission:
     about, course = resources["nbgrader"], _course(resources)
     exercise = exercises.load(about["assignment"])
     return read(course.handed_in(about["student"], exercise.name), about["student"], exercise)

@@ -29,7 +29,10 @@ BODIES = {
     "sleep with all signals ignored": ("import signal, time; [signal.signal(s, signal.SIG_IGN) for s in range(1, 20) if s not in (9, 19)]; time.sleep(1000)", Outcome.TIME),
     "exit of the process": ("import os; os._exit(0)", Outcome.ENDED),
     "segmentation fault": ("import ctypes; ctypes.string_at(0)", Outcome.ENDED),
-    "signal to itself": ("import os; os.kill(os.getpid(), 9)", Outcome.ENDED),
+    "abort": ("import os; os.abort()", Outcome.ENDED),
+    "a signal that the first process of a namespace does not get": ("import os; os.kill(os.getpid(), 9); return torch.ones(length, length).tril().bool()", Outcome.PASSED),
+    "another process": ("import os; os.fork()", Outcome.RAISED),
+    "a call over the network": ("import socket; socket.create_connection(('127.0.0.1', 9))", Outcome.RAISED),
     "sys.exit": ("import sys; sys.exit()", Outcome.RAISED),
     "a bytearray too large": ("bytearray(8 << 30)", Outcome.MEMORY),
     "a tensor too large": ("return torch.ones(8 << 30)", Outcome.MEMORY),
@@ -129,26 +132,21 @@ def test_worker_holds_nothing_of_the_judge(zygote, single_head):
         "def causal_mask(length):\n    import os, sys, gc, types\n"
         "    ours = [m for m in sys.modules if m.startswith(('autograder.judge', 'autograder.exercise', 'autograder.release', 'pytest', 'nbgrader'))]\n"
         "    tests = [o for o in gc.get_objects() if type(o) is types.FunctionType and 'solutions' in o.__code__.co_filename]\n"
-        "    return str((ours, len(tests), dict(os.environ), sorted(os.listdir('/proc/self/fd'))))"
+        "    files = []\n    for fd in range(64):\n        try: files += [os.fstat(fd).st_mode >> 12]\n        except OSError: pass\n"
+        "    return str((ours, len(tests), dict(os.environ), files, [p for p in sys.path if 'work' in p or 'home' in p or 'tmp' in p]))"
     )
     with Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, LIMITS) as session:
-        ours, tests, environment, files = eval(session.learner.causal_mask(3))
-    assert ours == [] and tests == 0 and environment == {}
-    assert len(files) <= 5  # three standard ones at /dev/null, the wire, and the listing itself
+        ours, tests, environment, files, paths = eval(session.learner.causal_mask(3))
+    assert ours == [] and tests == 0 and environment == {} and paths == []
+    assert sorted(files) == [2, 2, 2, 12]  # three standard ones at /dev/null, and the link
 
 
-def test_workers_leave_no_process_behind(zygote, single_head):
-    forker = "import os, time\nif os.fork() == 0:\n    time.sleep(1000)\n"
-    sources = answers(single_head)
-    before = _children(zygote._process.pid)
-    with Session(zygote, single_head, {**sources, "answer-masks": forker + sources["answer-masks"]}, LIMITS) as session:
+def test_child_of_the_zygote_counts_in_the_wait(zygote, single_head):
+    """How a worker ended and what it took is known, though it was forked by a helper that has gone."""
+    with Session(zygote, single_head, answers(single_head), LIMITS) as session:
         session.learner.causal_mask(3)
-    assert _children(zygote._process.pid) == before
-
-
-def _children(pid: int) -> list[str]:
-    with open(f"/proc/{pid}/task/{pid}/children") as children:
-        return children.read().split()
+        how = session._worker.end()
+    assert how["own"] is False and how["cpu_seconds"] > 0
 
 
 def test_missing_helper_is_explained(zygote, single_head):

@@ -12,7 +12,7 @@ import pytest
 
 from autograder import exercise as exercises
 from autograder.errors import AuthorError
-from autograder.kit.cells import defined_names
+from autograder.kit.source import defined_names
 from autograder.release import EXERCISES, STUB, released_notebook, same_text, write_exercises
 from tests.conftest import ROOT
 

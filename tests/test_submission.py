@@ -1,6 +1,7 @@
 """Bad input: each a typed refusal with what, where and what to do; the batch goes on."""
 import json
 import os
+import sys
 
 import jupytext
 import nbformat
@@ -8,10 +9,11 @@ import pytest
 
 from autograder.errors import Refused
 from autograder.judge import answers
+from autograder.kit.cells import ANSWER, Cell, refused
 from autograder.kit.outcome import Outcome
 from autograder.grading import grade
 from autograder.sample import handed_in
-from autograder.submission import MOST_BYTES, read
+from autograder.submission import MOST_BYTES, MOST_SCRIPT, read
 
 
 @pytest.fixture
@@ -41,6 +43,15 @@ NO_NOTEBOOK = {
     "format 1": b'{"nbformat": 1, "cells": []}',
     "nested without end": b"[" * 200_000 + b"]" * 200_000,
     "a number without end": b'{"nbformat": ' + b"9" * 10_000 + b"}",
+    "8 MB of brackets": b"[" * MOST_BYTES,
+    "8 MB of objects": b'{"a":' * (MOST_BYTES // 5),
+    "8 MB of quotes in a text without end": b'"' + b'\\"' * (MOST_BYTES // 2 - 1),
+    "8 MB of one number": b"9" * MOST_BYTES,
+    "just too deep": b'{"nbformat": 4, "cells": ' + b"[" * 200 + b"]" * 200 + b"}",
+    "a format that is markup": b'{"nbformat": "[/b]\\u001b[2J"}',
+    "too many cells": b'{"nbformat": 4, "cells": [' + b",".join([b'{"cell_type": "code"}'] * 2001) + b"]}",
+    "too long a cell": b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": "' + b"x" * 100_001 + b'"}]}',
+    "too much code": b'{"nbformat": 4, "cells": [' + b",".join([b'{"cell_type": "code", "source": "' + b"x" * 90_000 + b'"}'] * 12) + b"]}",
 }
 
 
@@ -49,6 +60,7 @@ def test_what_is_no_notebook_is_refused(written, single_head, content):
     with pytest.raises(Refused) as error:
         read(written(content), "ada", single_head)
     assert error.value.where == "single_head.ipynb" and error.value.what and error.value.todo
+    assert str(error.value).isprintable() and "[/b]" not in str(error.value)
 
 
 ODD = {
@@ -62,6 +74,70 @@ ODD = {
     "NUL in the source": {"nbformat": 4, "cells": [{"cell_type": "code", "metadata": {}, "source": "def softmax(x):\0"}]},
     "nested source": {"nbformat": 4, "cells": [{"cell_type": "code", "metadata": {}, "source": "(" * 5000}]},
 }
+
+
+# Each once made a parser raise something that nobody expected, or is near one that did.
+NO_CODE = {
+    "minus signs": "-" * 90_000 + "1", "nots": "not " * 20_000 + "x", "powers": "1" + "**1" * 30_000, "lambdas": "lambda:" * 14_000 + "1", "attributes": "x" + ".a" * 1_400,
+    "many attributes": "\n".join(["x" + ".a" * 900] * 50), "calls": "x" + "()" * 40_000, "comparisons": "1" + "<1" * 49_000, "elifs": "if 1:\n pass\n" + "elif 1:\n pass\n" * 6_000,
+    "brackets": "(" * 90_000, "comprehensions": "[" * 150 + "x" + " for x in x]" * 150, "NUL": "def f():\0", "digits": "9" * 90_000, "half a character in a comment": "# \ud800", "indents": "".join(" " * n + "if 1:\n" for n in range(400)),
+}
+
+
+@pytest.mark.parametrize("source", NO_CODE.values(), ids=NO_CODE)
+def test_sources_that_strain_a_parser_are_answers_or_refused(written, single_head, notebook, source):
+    for cell in notebook.cells:
+        if cell.id == "answer-masks":
+            cell.source = source
+    notebook.cells.append(nbformat.v4.new_code_cell(source))
+    text = json.dumps(notebook)  # nbformat would not write half a character
+    if "\ud800" in source:
+        with pytest.raises(Refused, match="cell answer-masks: line 1 has half of a character"):
+            read(written(text), "ada", single_head)
+        return
+    found = read(written(text), "ada", single_head)
+    assert found.answers["answer-masks"] == source
+    calls = _calls(lambda: refused(Cell("answer-masks", ANSWER, source), single_head.forbidden))
+    assert calls < 4_000_000  # one look at each of its parts, and not at each from each
+
+
+def _calls(function) -> int:
+    """Return how many Python functions were called."""
+    count = 0
+
+    def step(*about) -> None:
+        nonlocal count
+        count += 1
+
+    sys.settrace(step)
+    try:
+        function()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def test_a_chain_of_names_is_still_seen_through(single_head):
+    for source in ("y = F.softmax.__wrapped__.__call__", "import torch.nn.functional as G\nG.softmax", "x" + ".a" * 1_400 + "\ny = torch.softmax"):
+        assert refused(Cell("answer-masks", ANSWER, source), single_head.forbidden), source
+    assert not refused(Cell("answer-masks", ANSWER, "self.one.two.three.softmax(x)"), single_head.forbidden)
+
+
+def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_head):
+    """Sources that strain parsers, and errors that say what no file can hold, get verdicts."""
+    errors = {"surrogate": "raise ValueError('\\ud800')", "escapes": "raise ValueError('\\x1b[2J\\u202e' * 9999)", "markup": "raise ValueError('[/b]')"}
+    for name, source in {**errors, "minus": "-" * 9_000 + "1", "attributes": "x" + ".a" * 1_400}.items():
+        def spoil(notebook, source=source):
+            next(c for c in notebook.cells if c.id == "answer-masks").source = source
+
+        hand_in(name, single_head, change=spoil)
+    entries = {learner: entry for learner, _, entry in grade(course, ["single_head"]) if entry}
+    assert len(entries) == 5
+    for entry in entries.values():
+        told = {v.check: v for v in entry.verdicts}
+        assert not entry.refused and told["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY) and told["softmax"].outcome is Outcome.PASSED
+        assert all(len(v.reason) < 5000 and v.reason.replace("\n", "").isprintable() for v in entry.verdicts)
+    assert any(r"\ud800" in v.reason for v in entries["surrogate"].verdicts)
 
 
 @pytest.mark.parametrize("content", ODD.values(), ids=ODD)
@@ -160,6 +236,28 @@ def test_percent_script_is_read(tmp_path, single_head, notebook):
     path = tmp_path / "single_head.py"
     path.write_text(jupytext.writes(notebook, fmt="py:percent"), encoding="utf-8")
     assert read(path, "ada", single_head).answers == answers(single_head)
+
+
+HOSTILE_SCRIPTS = {
+    "too large": "#" * (MOST_SCRIPT + 1), "too many cells": "# %%\n" * 20_000, "header without end": "# ---\n# a: " + "[" * 20_000 + "\n# ---\n", "metadata nested": "# %% " + '{"a":' * 20_000,
+    "options": "# %% " + "a=1 " * 30_000, "equals": "# %% x=" + "=" * 120_000, "objects in YAML": "# ---\n# jupyter: !!python/object/apply:os.system [touch /tmp/pwned]\n# ---\n", "NUL": "# %%\n\0",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE_SCRIPTS.values(), ids=HOSTILE_SCRIPTS)
+def test_hostile_scripts_are_unanswered_or_refused(tmp_path, single_head, text):
+    path = tmp_path / "single_head.py"
+    path.write_text(text)
+    try:
+        assert read(path, "ada", single_head).answers == {}
+    except Refused as error:
+        assert error.where == "single_head.py" and error.what and error.todo
+    assert not os.path.exists("/tmp/pwned")
+
+
+def test_duplicate_keys_and_odd_numbers_read_as_jupyter_reads_them(written, single_head):
+    cell = '{"cell_type": "code", "id": "answer-masks", "metadata": {"x": NaN, "y": -Infinity, "z": 1e999, "w": ' + "9" * 6_000 + '}, "source": "first", "source": "last"}'
+    assert read(written('{"nbformat": 4, "cells": [' + cell + "]}"), "ada", single_head).answers == {"answer-masks": "last"}
 
 
 def test_batch_goes_on_past_everything(course, hand_in, single_head):

@@ -1,7 +1,6 @@
 """Cells of an exercise, and running them in this process."""
 from __future__ import annotations
 
-import ast
 import sys
 import types
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from .forbidden import found_in, message
 from .operations import classify
 from .outcome import Forbidden, NoAnswer, Stopped
+from .source import defined_names  # noqa: F401  (asked for here by its users)
 
 ANSWER, CHECK, SETUP, TEXT = "answer", "check", "setup", "text"
 
@@ -21,18 +21,6 @@ class Cell:
     kind: str
     source: str
     points: float = 0.0
-
-
-def defined_names(source: str) -> set[str]:
-    """Return the names that a cell defines at its top level; none if it does not parse."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError):  # a NUL byte, or nesting without end, is not code either
-        return set()
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    functions = {node.name for node in body if isinstance(node, kinds)}
-    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
-    return functions | {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 def refused(cell: Cell, forbidden: list[str]) -> Stopped | None:

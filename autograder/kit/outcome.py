@@ -4,6 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from .source import printable
+
 
 class Outcome(str, Enum):
     """Everything that can become of a check. The value is what a person reads."""
@@ -106,6 +108,10 @@ class Verdict:
     came: str = ""
     mistake: Named | None = None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("reason", "given", "expected", "came", "note"):  # these quote what a learner's code says
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
     @property
     def score(self) -> float | None:

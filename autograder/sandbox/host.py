@@ -6,35 +6,52 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
 from ..limits import Limits
 from . import wire
+from .levels import Level, Unavailable, required
+from .room import Room
 
-ROOT = Path(__file__).resolve().parents[2]
-START = "import sys; sys.path.insert(0, sys.argv[2]); from autograder.sandbox.zygote import main; sys.path.pop(0); main()"
 START_SECONDS = 120  # importing torch from a cold disk is slow
+HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
 TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
 
 
 class Zygote:
-    """A process that has imported torch and forks workers; `close` ends it."""
+    """A process that has imported torch and forks workers, locked in at some level; `close` ends it.
 
-    def __init__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="learner-", ignore_cleanup_errors=True)
+    Raises `Unavailable` where the level cannot be had.
+    """
+
+    def __init__(self, level: Level | None = None):
+        self.level = required() if level is None else level
+        self.room = Room(self.level)
         self._link, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", START, str(theirs.fileno()), str(ROOT)],
-            pass_fds=[theirs.fileno()], cwd=self._folder.name, env=_environment(self._folder.name),
-            stdin=subprocess.DEVNULL, start_new_session=True,
-        )
-        theirs.close()
-        wire.receive(self._link, time.monotonic() + START_SECONDS)
+        try:
+            self._process = subprocess.Popen(
+                self.room.command(theirs.fileno()), pass_fds=[theirs.fileno()], cwd=self.room.path,
+                env=self.room.environment(), stdin=subprocess.DEVNULL, stderr=self.room.errors, start_new_session=True,
+            )
+        except BaseException:
+            self._link.close()
+            self.room.close()
+            raise
+        finally:
+            theirs.close()
+        self._try_out()
+
+    def _try_out(self) -> None:
+        """Fork a worker and end it: a level is there only when the whole of it works."""
+        try:
+            wire.receive(self._link, time.monotonic() + START_SECONDS)
+            self.fork(Limits()).end()
+        except (wire.Closed, wire.BadFrame, TimeoutError) as error:
+            reason = self.room.last_words() or str(error)
+            self.close()
+            raise Unavailable(self.level, reason) from None
 
     def __enter__(self) -> Zygote:
         return self
@@ -44,20 +61,30 @@ class Zygote:
 
     def close(self) -> None:
         self._link.close()
-        self._process.wait()
-        self._folder.cleanup()
+        try:
+            self._process.wait(HOUSEKEEPING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.room.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def fork(self, limits: Limits) -> Worker:
-        """Return a fresh worker."""
+        """Return a fresh worker, locked in."""
         mine, theirs = socket.socketpair()
         wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
         self._link.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))])
         theirs.close()
-        return Worker(self, mine, wire.receive(self._link)["pid"], limits)
+        worker = Worker(self, mine, _answer(self._link)["pid"], limits)
+        _answer(mine)  # it is locked in
+        return worker
 
     def end(self, pid: int) -> dict:
         wire.send(self._link, {"do": "end", "pid": pid})
-        return wire.receive(self._link)
+        return _answer(self._link)
 
 
 @dataclass
@@ -108,17 +135,21 @@ class Worker:
         return Ended("the process ended while the judge waited for an answer")
 
 
+def _answer(link: socket.socket) -> dict:
+    """Return what the zygote, or a worker that has run nothing yet, says; a failure there is ours."""
+    answer = wire.receive(link, time.monotonic() + HOUSEKEEPING_SECONDS)
+    if "failed" in answer:
+        raise wire.Closed(answer["failed"])
+    return answer
+
+
 def _value(answer: dict):
+    """Return what the worker answers; raises the error that it tells of, whatever it makes of telling."""
     if "error" not in answer:
         return answer.get("value")
-    words = [str(word) for word in answer.get("words") or [""]]
+    words = answer.get("words")
+    words = [str(word) for word in words] if isinstance(words, list) and words else [""]
     kind = TOLD.get(answer["error"]) if isinstance(answer["error"], str) else None
     if kind is Raised and len(words) == 3:
         raise Raised(*words)
     raise kind(words[0]) if kind and kind is not Raised else Raised("error", words[0])
-
-
-def _environment(home: str) -> dict[str, str]:
-    """One thread everywhere: the zygote must be safe to fork. Nothing else is passed on."""
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    return {"HOME": home, "IPYTHONDIR": home, "MPLCONFIGDIR": home, "MPLBACKEND": "agg", "PATH": "/usr/bin:/bin", **threads}

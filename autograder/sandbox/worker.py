@@ -12,15 +12,19 @@ from ..kit.cells import silence_check
 from ..kit.forbidden import Guard
 from ..kit.operations import Operations, classify
 from ..kit.outcome import Stopped
-from . import wire
+from . import confine, wire
 
 MEGABYTE = 1 << 20
 
 
-def serve(link: socket.socket, shell, limits: dict) -> None:
-    """Answer the judge's requests until it closes the link."""
+def serve(link: socket.socket, shell, limits: dict, told: dict) -> None:
+    """Shut oneself in, say so, and answer the judge's requests until it closes the link."""
     _shut_out(link)
-    _limit(limits)
+    try:
+        _shut_in(limits, told)
+    except Exception as error:
+        return wire.send(link, {"failed": f"{type(error).__name__}: {error}"})
+    wire.send(link, {"ready": True})
     worker = _Worker(shell)
     while True:
         try:
@@ -77,7 +81,19 @@ def _shut_out(link: socket.socket) -> None:
     os.environ.clear()
 
 
-def _limit(limits: dict) -> None:
+def _shut_in(limits: dict, told: dict) -> None:
+    """Raise the walls in an order in which each can still be raised; `told` says which there are."""
+    if told["apart"]:
+        confine.furnish(limits["scratch_megabytes"])
+    if told["readable"] is not None:
+        confine.lock_files(told["readable"])
+    _limit(limits, told)
+    if told["filter"]:
+        confine.drop_rights()
+        confine.filter_calls(told["filter"])
+
+
+def _limit(limits: dict, told: dict) -> None:
     """Set what the worker may use; `limits` holds seconds, megabytes and counts."""
     hard = {
         resource.RLIMIT_CPU: limits["cpu_seconds"],
@@ -85,13 +101,9 @@ def _limit(limits: dict) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: 64,
     }
+    if told["apart"]:  # the kernel counts those of a user in a namespace; elsewhere it would count all that the user runs
+        hard[resource.RLIMIT_NPROC] = limits["threads"]
     if limits["memory_megabytes"]:
-        # torch's libraries take address space at rest; the budget counts from there.
-        hard[resource.RLIMIT_AS] = _address_space() + limits["memory_megabytes"] * MEGABYTE
+        hard[resource.RLIMIT_AS] = (told["megabytes_at_rest"] + limits["memory_megabytes"]) * MEGABYTE
     for what, most in hard.items():
         resource.setrlimit(what, (most, most))
-
-
-def _address_space() -> int:
-    with open("/proc/self/statm") as counts:
-        return int(counts.read().split()[0]) * resource.getpagesize()

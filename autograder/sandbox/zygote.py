@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import array
 import os
+import resource
 import signal
 import socket
-import sys
+from pathlib import Path
 
 import torch
 
-from . import wire, worker
+from . import confine, wire, worker
 
 torch.set_num_threads(1)
 
 
-def main() -> None:
-    judge = socket.socket(fileno=int(sys.argv[1]))
+def main(told: dict) -> None:
+    """Serve the judge until it closes the link; `told` is what the room's owner says of the room."""
+    judge = socket.socket(fileno=told["link"])
+    told["filter"] = Path(told["filter"]).read_bytes() if told["filter"] else b""
+    told["megabytes_at_rest"] = _address_space()
+    confine.adopt_orphans()
     shell = _shell()
     wire.send(judge, {"ready": os.getpid()})
     while True:
         try:
             request = wire.receive(judge)
-            if request["do"] == "fork":
-                wire.send(judge, {"pid": _fork(judge, shell, request["limits"])})
-            else:
-                wire.send(judge, _end(request["pid"]))
+            wire.send(judge, _fork(judge, shell, request["limits"], told) if request["do"] == "fork" else _end(request["pid"]))
         except wire.Closed:
             return
 
@@ -45,20 +47,56 @@ def _shell():
     return shell
 
 
-def _fork(judge: socket.socket, shell, limits: dict) -> int:
+def _fork(judge: socket.socket, shell, limits: dict, told: dict) -> dict:
     link = _take_socket(judge)
+
+    def work() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        judge.close()
+        worker.serve(link, shell, limits, told)
+
+    try:
+        return {"pid": _fork_apart(work) if told["apart"] else _fork_once(work)}
+    except OSError as error:
+        return {"failed": str(error)}
+    finally:
+        link.close()
+
+
+def _fork_once(work) -> int:
     pid = os.fork()
     if pid:
-        link.close()
         return pid
     status = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        judge.close()
-        worker.serve(link, shell, limits)
+        work()
         status = 0
     finally:
         os._exit(status)
+
+
+def _fork_apart(work) -> int:
+    """Fork a process that is the first in namespaces of its own.
+
+    A helper enters them, forks and goes; what it forked is then a child of the zygote, which has adopted it.
+    """
+    told, tell = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            confine.part()
+            os.write(tell, str(_fork_once(work)).encode())
+        except OSError as error:
+            os.write(tell, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(tell)
+    with open(told, "rb") as pipe:
+        answer = pipe.read(200).decode()
+    os.waitpid(helper, 0)
+    if not answer.isdigit():
+        raise OSError(answer)
+    return int(answer)
 
 
 def _take_socket(judge: socket.socket) -> socket.socket:
@@ -78,10 +116,20 @@ def _end(pid: int) -> dict:
             end(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    _, status, usage = os.wait4(pid, 0)
+    _, status, usage = os.wait4(pid, 0)  # returns when all of its pid namespace are gone, where it has one
+    _end_orphans()
     own = ended is not None
     return {"own": own, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
 
-if __name__ == "__main__":
-    main()
+def _end_orphans() -> None:
+    """End what a worker without a pid namespace has left; there is one worker at a time."""
+    while orphans := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        for orphan in map(int, orphans):
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
+
+
+def _address_space() -> int:
+    """Return the megabytes of addresses that torch's libraries take at rest: a worker's budget counts from there."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() >> 20

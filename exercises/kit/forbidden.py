@@ -5,6 +5,8 @@ import ast
 import functools
 import importlib
 
+from .source import tree_of
+
 SOFTMAX = [
     "torch.softmax", "torch.log_softmax", "torch.Tensor.softmax", "torch.Tensor.log_softmax",
     "torch.special.softmax", "torch.special.log_softmax",
@@ -18,6 +20,7 @@ ATTENTION = [
     "torch.nn.Transformer",
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION}
+LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 
 class Used(Exception):
@@ -39,9 +42,13 @@ def found_in(source: str, dotted_names: list[str]) -> str | None:
     Methods of tensors are recognised by `x.softmax(...)` on anything but a known module; a
     learner's own function of the same name is never meant.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):  # a NUL byte, or nesting without end, is not code either
+    return _found_in(source, tuple(dotted_names))
+
+
+@functools.lru_cache(maxsize=64)  # the same answer is asked about each time that a worker starts
+def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
+    tree = tree_of(source)
+    if tree is None:
         return None
     aliases = _aliases(tree)
     methods = {name.rsplit(".", 1)[1] for name in dotted_names if name.startswith("torch.Tensor.")} - _own_methods(tree)
@@ -74,10 +81,11 @@ def _own_methods(tree: ast.AST) -> set[str]:
 
 
 def _written(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        inner = _written(node.value)
-        return f"{inner}.{node.attr}" if inner else None
-    return node.id if isinstance(node, ast.Name) else None
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute) and len(parts) < LONGEST_NAME:
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
 def _expand(written: str, aliases: dict[str, str]) -> str:
@@ -85,7 +93,7 @@ def _expand(written: str, aliases: dict[str, str]) -> str:
     return ".".join(filter(None, [aliases.get(head, head), rest]))
 
 
-def _imported(node: ast.ImportFrom, dotted_names: list[str]) -> str | None:
+def _imported(node: ast.ImportFrom, dotted_names: tuple[str, ...]) -> str | None:
     return next((f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in dotted_names), None)
 
 

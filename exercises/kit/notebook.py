@@ -9,11 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 from . import fingerprint
-from .cells import ANSWER, CHECK, SETUP, Cell, defined_names, run_here
+from .cells import ANSWER, CHECK, SETUP, Cell, run_here
 from .forbidden import Guard, names
 from .learner import Learner, local
 from .outcome import Outcome, Verdict
 from .show import as_html, as_text
+from .source import defined_names
 from .suite import VISIBLE_SEED, judge_check, tests_of
 
 

@@ -1,0 +1,94 @@
+"""Files that are there whole or not at all, whatever happens to the process that writes them."""
+from __future__ import annotations
+
+import errno
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from .errors import NoSpace
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+HALF_WRITTEN = re.compile(r"\..+\.(\d+(?:-\d+)?)(?:-journal)?")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that at any moment the old or the new one is there, and never half of one.
+
+    Raises `NoSpace`; the old file is still there then.
+    """
+    beside = beside_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        put_in_place(beside, path)
+    except OSError as error:
+        raise (NoSpace(path) if error.errno in FULL else error) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def beside_of(path: Path) -> Path:
+    """Return where a file is made before it is put in place: a name that tells whose it is."""
+    return path.with_name(f".{path.name}.{own_name()}")
+
+
+def put_in_place(beside: Path, path: Path) -> None:
+    """Give a finished file its name, so that a power cut does not take the name away again."""
+    os.replace(beside, path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def remove_half_written(top: Path, *below: Path) -> list[Path]:
+    """Remove what killed processes left half written in a folder, and in others with all below them.
+
+    Returns the paths. What a living process writes stays.
+    """
+    hidden = [*top.glob(".*"), *(path for folder in below for path in folder.rglob(".*"))]
+    left = [path for path in hidden if (told := HALF_WRITTEN.fullmatch(path.name)) and not alive(told[1])]
+    for path in left:
+        path.unlink(missing_ok=True)
+    return left
+
+
+@lru_cache
+def _own(pid: int) -> str:
+    return f"{pid}-{_birth(pid)}".rstrip("-")
+
+
+def own_name() -> str:
+    """Return a name for this process that no later process will have, even with the same number."""
+    return _own(os.getpid())
+
+
+def alive(name: str) -> bool:
+    """Return whether the process of that name still runs."""
+    pid, _, birth = name.partition("-")
+    return (_birth(int(pid)) == birth) if birth else _exists(int(pid))
+
+
+def _birth(pid: int) -> str:
+    """Return when a process was started, in the kernel's ticks; "" if it is gone or nobody tells."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if told[0] in "ZX" else told[19]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,5 @@
+# causal: time limit; padding: time limit
+# stopped from: none
+"""Never finish the cell."""
+while True:
+    pass

@@ -1,0 +1,65 @@
+"""Every attack of the corpus against every level that the machine offers; nothing gets through."""
+import pytest
+
+from autograder.attacks import Surroundings, attack, corpus
+from autograder.sandbox.host import Zygote
+from autograder.sandbox.levels import Level, Unavailable
+
+CASES = [(level, one) for level in Level for one in corpus() if one.level <= level]
+
+
+@pytest.fixture(scope="module")
+def zygotes():
+    """Return a zygote at a level, started once; a level that the machine lacks skips with its reason."""
+    started = {}
+
+    def at(level: Level) -> Zygote:
+        if level not in started:
+            try:
+                started[level] = Zygote(level)
+            except Unavailable as error:
+                started[level] = error
+        if isinstance(started[level], Unavailable):
+            pytest.skip(str(started[level]))
+        return started[level]
+
+    yield at
+    for zygote in started.values():
+        if isinstance(zygote, Zygote):
+            zygote.close()
+
+
+@pytest.fixture(scope="module")
+def around():
+    with Surroundings() as one:
+        yield one
+
+
+@pytest.mark.parametrize("level, one", CASES, ids=[f"{level.name}-{one.name}" for level, one in CASES])
+def test_attack_is_stopped(zygotes, around, level, one):
+    assert attack(one, zygotes(level), around) == []
+
+
+def test_corpus_sees_a_success(zygotes, around):
+    """What only the walls stop does succeed without them: the corpus is not blind."""
+    harmless = ("environment", "processes_of_others", "files_of_the_course", "sockets_of_all_kinds", "programs", "lock_for_the_next")
+    for one in corpus():
+        if one.name in harmless and one.level > Level.none:
+            assert attack(one, zygotes(Level.none), around), one.name
+
+
+@pytest.mark.parametrize("level", Level, ids=lambda level: level.name)
+def test_nothing_is_left_behind_when_the_zygote_ends(level, tmp_path):
+    from pathlib import Path
+
+    from autograder.attacks import descendants
+    from autograder.limits import Limits
+
+    try:
+        zygote = Zygote(level)
+    except Unavailable as error:
+        pytest.skip(str(error))
+    zygote.fork(Limits())  # and never ended
+    family, room = descendants(zygote.pid) | {zygote.pid}, zygote.room.path
+    zygote.close()
+    assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()] and not room.exists()
