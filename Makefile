@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course site release grade lab test fuzz soak bench clean environment
+.PHONY: course site release grade lab test fuzz soak bench attacks clean environment
 
 course: environment release site
 	@echo "== sample class"
@@ -47,6 +47,14 @@ test: site
 fuzz: environment
 	@$(RUN) -m tests.fuzz.mutants 10000
 	@ATTENTION_FUZZ=2000 $(RUN) -m pytest -q tests/test_hostile_worker.py tests/test_wire.py
+
+bench: environment
+	@mkdir -p _build
+	@$(RUN) -m bench.layers --json _build/layers.json
+
+attacks: environment
+	@mkdir -p _build
+	@$(RUN) -m bench.stock --seen _build/attacks.jsonl
 
 soak: environment
 	@$(RUN) -m pytest -m soak --verbose tests

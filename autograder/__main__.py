@@ -171,6 +171,17 @@ def _summary(entry) -> str:
 
 
 @main.command()
+@click.argument("name")
+def new(name: str) -> None:
+    """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
+    from .new import write_exercise
+
+    for path in write_exercise(name):
+        console.print(f"  {path.relative_to(ROOT)}")
+    console.print(f"Now make it yours, and run `python -m autograder matrix {name}` until it finds no problem; then `python -m autograder release`.")
+
+
+@main.command()
 def work() -> None:
     """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
     from .course import Course

@@ -1,5 +1,6 @@
 """The one look of every plot in the book: `import figures; figures.use_style()` in a chapter's first cell."""
 
+import sys
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -16,6 +17,8 @@ INK, FAINT, PAPER = "#1f2933", "#9aa5b1", "#ffffff"
 
 # One hue from pale to deep: order survives a grey print, and no middle value shouts.
 SHADES = LinearSegmentedColormap.from_list("attention", ["#eff4fa", "#7fb2d9", "#08457e"])
+
+WHOLE_CELL = 3600.0  # seconds; the end of a cell sends what was printed anyway
 
 # At this width the labels are still readable when a phone shrinks the picture to its screen.
 WIDTH = 4.8
@@ -45,9 +48,11 @@ STYLE = {
 
 
 def use_style() -> None:
-    """Make every plot of this notebook an SVG in the book's style."""
+    """Make every plot of this notebook an SVG in the book's style, and each cell's printed text one piece."""
     set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
     plt.rcParams.update(STYLE)
+    # On a busy machine the kernel sends what was printed in two pieces, and the page gets an empty line between them.
+    sys.stdout.flush_interval = WHOLE_CELL
 
 
 def panels(columns: int = 1, height: float = 3.0, **keywords) -> tuple[Figure, Axes | np.ndarray]:

@@ -1,23 +1,34 @@
 """What most tests need: a course of their own, the sandbox's zygote, ways to hand something in."""
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import sync_playwright
 
 from autograder import exercise as exercises
 from autograder.course import Course
 from autograder.sample import handed_in
 from autograder.sandbox.host import Zygote
+from autograder.sandbox.levels import Level, offered, required
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def level() -> Level:
+    """Have everything judged at the best level that this machine offers, commands included."""
+    if "ATTENTION_LEVEL" not in os.environ:
+        os.environ["ATTENTION_LEVEL"] = offered().name
+    return required()
+
+
 @pytest.fixture(scope="session")
-def zygote():
-    with Zygote() as one:
+def zygote(level):
+    with Zygote(level) as one:
         yield one
 
 
@@ -59,3 +70,14 @@ def command(course):
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start the system's Chromium, once for all tests of this process: a second one could not be."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.fail("no `chromium` on the PATH: install Debian's package of that name", pytrace=False)
+    with sync_playwright() as playwright:
+        # Its sandbox needs rights that root and most containers don't have; the pages are our own.
+        yield playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

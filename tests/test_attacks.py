@@ -1,11 +1,14 @@
 """Every attack of the corpus against every level that the machine offers; nothing gets through."""
+from pathlib import Path
+
 import pytest
 
-from autograder.attacks import Surroundings, attack, corpus
+from autograder.attacks import Surroundings, attack, corpus, descendants
+from autograder.limits import Limits
 from autograder.sandbox.host import Zygote
 from autograder.sandbox.levels import Level, Unavailable
 
-CASES = [(level, one) for level in Level for one in corpus() if one.level <= level]
+CASES = [(at, one) for at in Level for one in corpus() if one.level <= at]
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +38,9 @@ def around():
         yield one
 
 
-@pytest.mark.parametrize("level, one", CASES, ids=[f"{level.name}-{one.name}" for level, one in CASES])
-def test_attack_is_stopped(zygotes, around, level, one):
-    assert attack(one, zygotes(level), around) == []
+@pytest.mark.parametrize("at, one", CASES, ids=[f"{at.name}-{one.name}" for at, one in CASES])
+def test_attack_is_stopped(zygotes, around, at, one):
+    assert attack(one, zygotes(at), around) == []
 
 
 def test_corpus_sees_a_success(zygotes, around):
@@ -48,15 +51,10 @@ def test_corpus_sees_a_success(zygotes, around):
             assert attack(one, zygotes(Level.none), around), one.name
 
 
-@pytest.mark.parametrize("level", Level, ids=lambda level: level.name)
-def test_nothing_is_left_behind_when_the_zygote_ends(level, tmp_path):
-    from pathlib import Path
-
-    from autograder.attacks import descendants
-    from autograder.limits import Limits
-
+@pytest.mark.parametrize("at", Level, ids=lambda at: at.name)
+def test_nothing_is_left_behind_when_the_zygote_ends(at):
     try:
-        zygote = Zygote(level)
+        zygote = Zygote(at)
     except Unavailable as error:
         pytest.skip(str(error))
     zygote.fork(Limits())  # and never ended

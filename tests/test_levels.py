@@ -51,11 +51,11 @@ def test_bubblewrap_that_fails_is_quoted(monkeypatch, tmp_path):
         Zygote(Level.bubblewrap)
 
 
-def test_worker_that_cannot_be_locked_in_runs_nothing(monkeypatch):
+def test_worker_that_cannot_be_locked_in_runs_nothing(monkeypatch, level):
     """A filter that the kernel refuses is our failure, found before any learner's code is there."""
     monkeypatch.setattr(calls, "program", lambda alone: b"\xff" * 8)
     with pytest.raises(Unavailable, match="Invalid argument"):
-        Zygote(Level.bubblewrap)
+        Zygote(level)
 
 
 KILLED = """
@@ -77,7 +77,7 @@ def test_nothing_outlives_a_judge_that_is_killed():
     """Zygote and worker end with it, even an endless one; the next judge clears its room."""
     done = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, capture_output=True, text=True, timeout=60)
     room, *family = done.stdout.split()
-    assert len(family) >= 3 and Path(room).exists(), done.stderr
+    assert len(family) >= 2 and Path(room).exists(), done.stderr
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{pid}/exe").exists() for pid in family):
         assert time.monotonic() < deadline, "the sandbox outlives the judge"
@@ -97,8 +97,10 @@ with Zygote() as zygote, Surroundings() as around:
 """
 
 
-def test_ordinary_user_gets_the_same_sandbox(tmp_path):
+def test_ordinary_user_gets_the_same_sandbox(tmp_path, level):
     """Root starts bubblewrap in another way than everybody else; here everybody else's is tried."""
+    if level is not Level.bubblewrap:
+        pytest.skip(f"this machine offers {level.name} at best")
     names = ("files_of_the_course", "mounts", "network", "processes_of_others", "rights", "threads")
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user already")
@@ -124,8 +126,10 @@ def _python_for_all(folder: Path) -> str:
     return str(folder / "venv" / "bin" / "python")
 
 
-@pytest.mark.parametrize("level", [Level.landlock, Level.bubblewrap], ids=lambda level: level.name)
-def test_worker_has_no_rights_and_can_get_none(level, single_head):
+@pytest.mark.parametrize("wanted", [Level.landlock, Level.bubblewrap], ids=lambda wanted: wanted.name)
+def test_worker_has_no_rights_and_can_get_none(level, wanted, single_head):
+    if wanted > level:
+        pytest.skip(f"this machine offers {level.name} at best")
     from autograder.judge import Session, answers
 
     probe = (
@@ -133,6 +137,6 @@ def test_worker_has_no_rights_and_can_get_none(level, single_head):
         "    libc.capget((ctypes.c_uint32 * 2)(0x20080522, 0), data)\n"
         "    return str((list(data), [n for n in range(41) if libc.prctl(23, n, 0, 0, 0) == 1], libc.prctl(39, 0, 0, 0, 0), libc.prctl(21, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)))"
     )
-    with Zygote(level) as zygote, Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, Limits()) as session:
+    with Zygote(wanted) as zygote, Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, Limits()) as session:
         rights, bounding, no_new, filtered, core = eval(session.learner.causal_mask(3))
     assert rights == [0] * 6 and bounding == [] and (no_new, filtered, core) == (1, 2, (0, 0))

@@ -6,6 +6,7 @@ from autograder.exercise import replace_definitions
 from autograder.judge import Session, answers, judge
 from autograder.kit.outcome import Ended, NoAnswer, Outcome, Raised, Wrong
 from autograder.limits import Limits
+from autograder.sandbox.levels import Level
 
 LIMITS = Limits(request_seconds=4.0, least_seconds=1.0, memory_megabytes=512)
 CAUSAL = "def causal_mask(length):\n    {}"
@@ -30,7 +31,7 @@ BODIES = {
     "exit of the process": ("import os; os._exit(0)", Outcome.ENDED),
     "segmentation fault": ("import ctypes; ctypes.string_at(0)", Outcome.ENDED),
     "abort": ("import os; os.abort()", Outcome.ENDED),
-    "a signal that the first process of a namespace does not get": ("import os; os.kill(os.getpid(), 9); return torch.ones(length, length).tril().bool()", Outcome.PASSED),
+    "a signal that the first process of a namespace does not get": ("import os; os.kill(os.getpid(), 9)  # the first process of a namespace\n    return torch.ones(length, length).tril().bool()", Outcome.PASSED),
     "another process": ("import os; os.fork()", Outcome.RAISED),
     "a call over the network": ("import socket; socket.create_connection(('127.0.0.1', 9))", Outcome.RAISED),
     "sys.exit": ("import sys; sys.exit()", Outcome.RAISED),
@@ -53,7 +54,9 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body, expected", BODIES.values(), ids=BODIES)
-def test_outcome_of_one_function_is_its_own(outcomes, body, expected):
+def test_outcome_of_one_function_is_its_own(outcomes, level, body, expected):
+    if "first process of a namespace" in body and level is not Level.bubblewrap:
+        pytest.skip("there are no namespaces at this level")
     found = outcomes(causal_mask=CAUSAL.format(body))
     assert found.pop("causal") is expected
     assert set(found.values()) == {Outcome.PASSED}
@@ -127,7 +130,7 @@ def test_worker_starts_clean_after_another_learner(zygote, single_head):
         assert session.learner.causal_mask(3).tolist() == [False, False]
 
 
-def test_worker_holds_nothing_of_the_judge(zygote, single_head):
+def test_worker_holds_nothing_of_the_judge(zygote, level, single_head):
     probe = (
         "def causal_mask(length):\n    import os, sys, gc, types\n"
         "    ours = [m for m in sys.modules if m.startswith(('autograder.judge', 'autograder.exercise', 'autograder.release', 'pytest', 'nbgrader'))]\n"
@@ -137,7 +140,8 @@ def test_worker_holds_nothing_of_the_judge(zygote, single_head):
     )
     with Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, LIMITS) as session:
         ours, tests, environment, files, paths = eval(session.learner.causal_mask(3))
-    assert ours == [] and tests == 0 and environment == {} and paths == []
+    assert ours == [] and tests == 0 and environment == {}
+    assert paths == [] or level is not Level.bubblewrap
     assert sorted(files) == [2, 2, 2, 12]  # three standard ones at /dev/null, and the link
 
 

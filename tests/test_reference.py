@@ -33,6 +33,8 @@ def names_of(exercise: str) -> dict:
 
 
 SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
+SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
+PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 
 
 @st.composite
@@ -150,6 +152,65 @@ def test_one_head_and_identity_is_single_head_attention():
     x, identity = torch.randn(2, 5, 4, dtype=torch.float64), torch.eye(4, dtype=torch.float64)
     one = MULTI["multi_head_attention"](x, x, x, identity, identity, identity, identity, 1)
     expect(one, SINGLE["scaled_dot_product_attention"](x, x, x)[0])
+
+
+@settings(max_examples=80, deadline=None)
+@given(attention_inputs())
+def test_general_form_with_dot_products_is_attention(inputs):
+    query, key, value = (tensor.double() for tensor in inputs[:3])
+    scale = query.shape[-1] ** -0.25  # half of the division in the query, half in the key
+    came = SIMILARITY["attend"](query * scale, key * scale, value, SIMILARITY["dot_product_scores"])
+    expect(came, F.scaled_dot_product_attention(query, key, value))
+
+
+@settings(max_examples=50, deadline=None)
+@given(*[SIZES] * 4, st.integers(0, 2**32))
+def test_feed_forward_agrees_with_torch(batch, tokens, d_model, d_ff, seed):
+    torch.manual_seed(seed)
+    theirs = torch.nn.TransformerEncoderLayer(d_model, 1, d_ff, dropout=0.0, batch_first=True, dtype=torch.float64)
+    weights = theirs.linear1.weight.T, theirs.linear1.bias, theirs.linear2.weight.T, theirs.linear2.bias
+    mine = FORWARD["FeedForward"](d_model, d_ff).double()
+    FORWARD["set_weights"](mine, *weights)
+    x = torch.randn(batch, tokens, d_model, dtype=torch.float64)
+    expected = theirs.linear2(torch.relu(theirs.linear1(x)))
+    expect(mine(x), expected)
+    expect(FORWARD["hidden_weights"](x, *weights[:2]) @ weights[2] + weights[3], expected)
+    w, b = FORWARD["fold"](*weights)
+    expect(x @ w + b, theirs.linear2(theirs.linear1(x)))
+    assert FORWARD["parameter_count"](d_model, d_ff) == sum(p.numel() for p in mine.parameters())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 500), st.integers(-100, 100), st.integers(1, 40))
+def test_offset_is_one_rotation_from_everywhere(place, offset, hands):
+    there = max(place, place + offset, 0)
+    table = PLACES["sinusoidal_encoding"](there + 1, 2 * hands).double()
+    if place + offset >= 0:
+        turn = PLACES["offset_rotation"](offset, 2 * hands).double()
+        # Rounded once to 32 bits each; what is left is that rounding.
+        assert (table[place] @ turn - table[place + offset]).abs().max() < 1e-6
+
+
+@settings(max_examples=50, deadline=None)
+@given(SIZES, st.integers(1, 3), st.integers(1, 4), SIZES, SIZES, st.booleans(), st.booleans(), st.integers(0, 2**32))
+def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, norm_first, masked, seed):
+    torch.manual_seed(seed)
+    width = heads * d_head
+    theirs = torch.nn.TransformerEncoderLayer(width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=norm_first, dtype=torch.float64)
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter)
+    attention = theirs.self_attn
+    torch.nn.init.zeros_(attention.in_proj_bias), torch.nn.init.zeros_(attention.out_proj.bias)
+    mine = ENCODER["EncoderLayer"](width, heads, d_ff, norm_first=norm_first).double()
+    told = {
+        **dict(zip(("w_query", "w_key", "w_value"), (w.T for w in attention.in_proj_weight.chunk(3)))), "w_output": attention.out_proj.weight.T,
+        "w1": theirs.linear1.weight.T, "b1": theirs.linear1.bias, "w2": theirs.linear2.weight.T, "b2": theirs.linear2.bias,
+        "gain1": theirs.norm1.weight, "bias1": theirs.norm1.bias, "gain2": theirs.norm2.weight, "bias2": theirs.norm2.bias,
+    }
+    ENCODER["set_weights"](mine, **told)
+    x = torch.randn(batch, tokens, width, dtype=torch.float64)
+    mask = torch.ones(tokens, tokens).tril().bool() if masked else None
+    expect(mine(x, mask), theirs(x, src_mask=None if mask is None else ~mask))
 
 
 def test_shapes_in_signatures_are_enforced():

@@ -19,7 +19,16 @@ ATTENTION = [
     "torch.nn.MultiheadAttention", "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
     "torch.nn.Transformer",
 ]
-LISTS = {"softmax": SOFTMAX, "attention": ATTENTION}
+LAYER_NORM = [
+    "torch.layer_norm", "torch.native_layer_norm", "torch.nn.functional.layer_norm", "torch.nn.LayerNorm",
+    # The other norms are the same thing along another axis, or with the mean taken off first.
+    "torch.group_norm", "torch.nn.functional.group_norm", "torch.nn.GroupNorm",
+    "torch.instance_norm", "torch.nn.functional.instance_norm", "torch.nn.InstanceNorm1d",
+    "torch.batch_norm", "torch.nn.functional.batch_norm", "torch.nn.BatchNorm1d",
+    "torch.rms_norm", "torch.nn.functional.rms_norm", "torch.nn.RMSNorm",
+    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.Transformer",
+]
+LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM}
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 

@@ -65,10 +65,15 @@ class Operations:
         """Return how many numbers of the module learn, and how many of those get a gradient, from one backward pass."""
         module = self._object(target)
         with self._watched(), torch.enable_grad():
-            parameters = list(module.parameters())
+            parameters = [p for p in module.parameters() if p.requires_grad]
             found = self._differentiate(self._run(target, args, kwargs, None), parameters)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
+
+    def switch(self, target, args: tuple, kwargs: dict, training: bool) -> None:
+        """Put a module into training, or into use."""
+        with self._watched():
+            self._object(target).train(training)
 
     def _differentiate(self, result, leaves: list[Tensor]) -> list:
         if not isinstance(result, Tensor) or not result.requires_grad or not leaves:

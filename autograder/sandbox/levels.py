@@ -16,7 +16,7 @@ class Level(IntEnum):
 
 
 HOW_TO_GET = {
-    Level.bubblewrap: "Install bubblewrap (on Debian: sudo apt-get install bubblewrap) and allow user namespaces (sysctl user.max_user_namespaces > 0; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0).",
+    Level.bubblewrap: "Install bubblewrap (on Debian: sudo apt-get install bubblewrap) and allow user namespaces (sysctl user.max_user_namespaces > 0; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0). Or ask for less: ATTENTION_LEVEL=landlock.",
     Level.landlock: "Use Linux 5.13 or later with Landlock switched on (lsm=landlock,... on the kernel's command line) and libseccomp (on Debian: sudo apt-get install libseccomp2).",
     Level.none: "",
 }

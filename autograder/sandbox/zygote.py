@@ -17,6 +17,8 @@ import torch
 from . import confine, wire, worker
 
 torch.set_num_threads(1)
+# What the processor can do is read from files that no worker sees; without it torch refuses to compute in 16 bits.
+torch.cpu.get_capabilities()
 
 
 def main(told: dict) -> None:

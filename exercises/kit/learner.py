@@ -72,6 +72,14 @@ class Callee:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""
         return self.learner._ask("trained", self, args, kwargs)
 
+    def train(self) -> None:
+        """Put a module into training, as it is when it is made."""
+        self.learner._ask("switch", self, (), {}, training=True)
+
+    def eval(self) -> None:
+        """Put a module into use: what happens in training only must stop."""
+        self.learner._ask("switch", self, (), {}, training=False)
+
 
 def _target(value):
     return value.target if isinstance(value, Callee) else value

@@ -1,4 +1,4 @@
-# causal: memory limit
+# causal: memory limit|time limit
 # stopped from: none
 """Hold a megabyte more, and one more."""
 def causal_mask(length):

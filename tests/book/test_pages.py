@@ -132,14 +132,15 @@ def test_citations_exist_and_every_reference_is_cited():
 
 
 def test_every_objective_names_what_grades_it(notebook):
-    """A check of an exercise, or, where no exercise belongs to the chapter, one of its questions."""
+    """A check of the exercise that the table's head names, or of another that its row names."""
     (objectives,) = boxes(text_of(notebook), "objectives")
-    named = set(re.findall(r"\| `(\w+)` \|$", objectives, flags=re.MULTILINE))
-    exercise = re.search(r"check of `(\w+)`", objectives)
-    if exercise:
-        source = SOLUTIONS / exercise[1] / f"{exercise[1]}.py"
-        graded = set(re.findall(r'check="(\w+)"', source.read_text(encoding="utf-8")))
-    else:
-        assert "question below" in objectives
-        graded = {str(number) for number, _ in enumerate(boxes(text_of(notebook), "question"), 1)}
-    assert named and named <= graded
+    exercise = re.search(r"check of `(\w+)` \|$", objectives, flags=re.MULTILINE)[1]
+    rows = re.findall(r"\| `(\w+)`(?: of `(\w+)`)? \|$", objectives, flags=re.MULTILINE)
+    assert len(rows) == len([line for line in objectives.splitlines() if line.startswith("|")]) - 2
+    for check, other in rows:
+        assert check in checks_of(other or exercise), f"{other or exercise} has no check {check}"
+
+
+def checks_of(exercise: str) -> set[str]:
+    source = SOLUTIONS / exercise / f"{exercise}.py"
+    return set(re.findall(r'check="(\w+)"', source.read_text(encoding="utf-8")))

@@ -14,7 +14,6 @@ from autograder.report import report_page
 from autograder.sample import handed_in
 from tests.formgrader_server import HEADERS, ask, server  # noqa: F401  (a fixture)
 from tests.injections.corpus import FOLDERS, HIDDEN, PAYLOADS, spoiled
-from tests.site.conftest import browser  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.browser
 EVIL = """() => ({
@@ -29,7 +28,7 @@ EVIL = """() => ({
 class Watched:
     """A browser page that remembers what a learner's text would do if it were more than text."""
 
-    def __init__(self, browser):  # noqa: F811
+    def __init__(self, browser):
         self.context = browser.new_context(extra_http_headers=HEADERS)
         self.page, self.events = self.context.new_page(), []
         self.page.on("dialog", lambda dialog: (self.events.append(f"dialog {dialog.message}"), dialog.dismiss()))
@@ -49,7 +48,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(browser):  # noqa: F811
+def watched(browser):
     one = Watched(browser)
     yield one
     one.context.close()

@@ -1,13 +1,11 @@
-"""The built site, served as a static host would serve it, and one browser to read it with."""
+"""The built site, served as a static host would serve it, for the `browser` of tests/conftest.py."""
 
 import functools
 import http.server
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.site.site_layout import SITE
 
@@ -36,14 +34,3 @@ def address(site):
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Start the system's Chromium once for all tests."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.fail("no `chromium` on the PATH: install Debian's package of that name", pytrace=False)
-    with sync_playwright() as playwright:
-        # Its sandbox needs rights that root and most containers don't have; the pages are our own.
-        yield playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

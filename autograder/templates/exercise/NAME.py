@@ -1,0 +1,47 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   exercise:
+#     title: TITLE
+#     chapter: 01_self_attention
+#     forbidden: []
+# ---
+
+# %% [markdown]
+# # TITLE
+#
+# Say in two sentences what the learner writes and which chapter has the ideas.
+#
+# Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Inside an answer you may write as you like; the names and what they take and return are fixed.
+# Only the answer cells are handed in, so keep your helpers in them.
+
+# %%
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from check import check
+
+# %% [markdown]
+# ## Twice
+#
+# State the contract: shapes, one worked number, one edge case. Not a recipe.
+#
+# * Example: twice $(1, 2)$ is $(2, 4)$.
+# * Any number of axes is welcome, also none.
+
+
+# %% answer="twice"
+def twice(x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+    """Return every number twice as large."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+
+# %% check="twice" points=1
+check("twice")

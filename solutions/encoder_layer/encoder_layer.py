@@ -1,0 +1,217 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   exercise:
+#     title: The encoder layer
+#     chapter: 06_feed_forward
+#     forbidden: [layer_norm]
+# ---
+
+# %% [markdown]
+# # The encoder layer
+#
+# Attention moves information between words, the feed-forward network works on each word alone. An **encoder layer** puts the
+# two one after the other. Around each runs a **residual connection**, which adds what went in to what came out, and
+# **layer normalisation** keeps the size of the numbers in bounds. You write the normalisation, then the layer.
+# The chapters *multi-head attention* and *the feed-forward network* have the two parts.
+#
+# Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Inside an answer you may write as you like; the names and what they take and return are fixed.
+# Only the answer cells are handed in, so keep your helpers in them.
+#
+# Layer normalisation and whole layers are yours to write here and may not be taken ready-made. Attention may:
+# `torch.nn.functional.scaled_dot_product_attention`, or what you wrote before.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from check import check
+
+# %% [markdown]
+# ## Layer normalisation
+#
+# Each word (a row along the last axis) is shifted to mean 0 and scaled to variance 1, by itself. Then each of its numbers is
+# multiplied by its own `gain`, and its own `bias` is added.
+#
+# * The variance is the mean of the squared distances from the row's mean.
+# * `eps` is added to the variance before the square root is taken.
+# * There may be any axes before the last, also none: `*batch` stands for them.
+# * The result has the dtype of `x`. It is no less exact for rows such as 10000, 10001, 10002, or for numbers of 300 in `float16`,
+#   whose squares `float16` can't hold.
+#
+# Example: the word $(1, 3)$ has mean 2 and variance 1, and becomes $(-1, 1)$, if `eps` is next to nothing.
+# A word of equal numbers becomes `bias`.
+
+
+# %% answer="layer_norm"
+def layer_norm(
+    x: Float[Tensor, "*batch d_model"],
+    gain: Float[Tensor, "d_model"],
+    bias: Float[Tensor, "d_model"],
+    eps: float = 1e-5,
+) -> Float[Tensor, "*batch d_model"]:
+    """Return each row with mean 0 and variance 1, times `gain` plus `bias`."""
+    ### BEGIN SOLUTION
+    # Squares of half-precision numbers soon leave its range.
+    exact = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    centred = exact - exact.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return (centred * torch.rsqrt(variance + eps)).to(x.dtype) * gain + bias
+    ### END SOLUTION
+
+
+# %% check="mean" points=1
+check("mean")
+
+# %% check="variance" points=1
+check("variance")
+
+# %% check="eps" points=1
+check("eps")
+
+# %% check="gain" points=1
+check("gain")
+
+# %% check="precision" points=1
+check("precision")
+
+# %% [markdown]
+# ## The layer
+#
+# `EncoderLayer(d_model, num_heads, d_ff)` has two **sublayers**: first self-attention with `num_heads` heads and the matrices
+# `w_query`, `w_key`, `w_value`, `w_output`, without a bias; then the feed-forward network,
+# `max(0, x @ w1 + b1) @ w2 + b2`. Each sublayer has a residual connection around it and a norm of its own,
+# number 1 for attention, number 2 for the feed-forward network.
+#
+# * **Post-norm**, as in the first Transformer: what went into a sublayer is added to what came out, and the sum is normalised.
+# * **Pre-norm**, with `norm_first=True`: the sublayer is given the normalised words, and its result is added to the words as
+#   they were before. Nothing is normalised after that.
+# * `mask` is True where a word may look at another. It has the shape (tokens, tokens), or (batch, tokens, tokens) for a mask
+#   for each sentence, and holds for every head. None means everywhere. Every word may look at some word.
+# * `dropout` is how likely a number is to be dropped from what a sublayer returns, before that is added.
+#   Numbers that stay are divided by `1 - dropout`. This happens in training only: `layer.eval()` ends it.
+# * Every parameter is trained: $4 d_{\text{model}}^2$ numbers for attention, $2 d_{\text{model}} d_{\text{ff}} + d_{\text{ff}} + d_{\text{model}}$
+#   for the feed-forward network, $4 d_{\text{model}}$ for the norms. The norms use the `eps` that is the default above.
+#
+# Example: with `norm_first=True` and `dropout=1.0`, a layer in training returns what it was given.
+#
+# `set_weights` tells the checks where your layer keeps its parameters. It fits the `__init__` below;
+# if you keep them in another way (packed into one, a module for each sublayer), change both.
+
+
+# %% answer="layer"
+class EncoderLayer(nn.Module):
+    """Self-attention and a feed-forward network, each with a residual connection and a norm."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False):
+        super().__init__()
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.norm_first = norm_first
+        self.to_query = nn.Linear(d_model, d_model, bias=False)
+        self.to_key = nn.Linear(d_model, d_model, bias=False)
+        self.to_value = nn.Linear(d_model, d_model, bias=False)
+        self.to_output = nn.Linear(d_model, d_model, bias=False)
+        self.widen = nn.Linear(d_model, d_ff)
+        self.narrow = nn.Linear(d_ff, d_model)
+        self.gain1, self.bias1 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+        self.gain2, self.bias2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+        mask: Bool[Tensor, "tokens tokens"] | Bool[Tensor, "batch tokens tokens"] | None = None,
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return the words after both sublayers."""
+        ### BEGIN SOLUTION
+        parts = (
+            (lambda words: self._look(words, mask), self.gain1, self.bias1),
+            (self._think, self.gain2, self.bias2),
+        )
+        for sublayer, gain, bias in parts:
+            given = layer_norm(x, gain, bias) if self.norm_first else x
+            x = x + F.dropout(sublayer(given), self.dropout, self.training)
+            # The two kinds differ only in where the norm stands: before the sublayer or after the sum.
+            x = x if self.norm_first else layer_norm(x, gain, bias)
+        return x
+
+    def _look(self, x, mask):
+        """Return what each word gathers from the words that it may look at."""
+        heads = [linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value)]
+        seen = None if mask is None else mask.unsqueeze(-3)  # the new axis lets one mask hold for every head
+        return self.to_output(F.scaled_dot_product_attention(*heads, seen).transpose(1, 2).flatten(start_dim=2))
+
+    def _think(self, x):
+        """Return what each word makes of itself."""
+        return self.narrow(self.widen(x).relu())
+        ### END SOLUTION
+
+
+def set_weights(
+    layer: EncoderLayer,
+    w_query: Float[Tensor, "d_model d_model"],
+    w_key: Float[Tensor, "d_model d_model"],
+    w_value: Float[Tensor, "d_model d_model"],
+    w_output: Float[Tensor, "d_model d_model"],
+    w1: Float[Tensor, "d_model d_ff"],
+    b1: Float[Tensor, "d_ff"],
+    w2: Float[Tensor, "d_ff d_model"],
+    b2: Float[Tensor, "d_model"],
+    gain1: Float[Tensor, "d_model"],
+    bias1: Float[Tensor, "d_model"],
+    gain2: Float[Tensor, "d_model"],
+    bias2: Float[Tensor, "d_model"],
+) -> None:
+    """Write the matrices (used as `x @ w`), biases and gains to where `layer` keeps its own."""
+    with torch.no_grad():
+        layer.to_query.weight.copy_(w_query.T)
+        layer.to_key.weight.copy_(w_key.T)
+        layer.to_value.weight.copy_(w_value.T)
+        layer.to_output.weight.copy_(w_output.T)
+        layer.widen.weight.copy_(w1.T)
+        layer.widen.bias.copy_(b1)
+        layer.narrow.weight.copy_(w2.T)
+        layer.narrow.bias.copy_(b2)
+        layer.gain1.copy_(gain1)
+        layer.bias1.copy_(bias1)
+        layer.gain2.copy_(gain2)
+        layer.bias2.copy_(bias2)
+
+
+# %% check="attention" points=2
+check("attention")
+
+# %% check="feed_forward" points=1
+check("feed_forward")
+
+# %% check="residual" points=2
+check("residual")
+
+# %% check="post_norm" points=2
+check("post_norm")
+
+# %% check="norm_first" points=2
+check("norm_first")
+
+# %% check="order" points=1
+check("order")
+
+# %% check="norms" points=1
+check("norms")
+
+# %% check="mask" points=2
+check("mask")
+
+# %% check="dropout" points=2
+check("dropout")
+
+# %% check="trains" points=1
+check("trains")

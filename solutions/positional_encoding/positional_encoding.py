@@ -1,0 +1,204 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   exercise:
+#     title: Positional encoding
+#     chapter: 07_positional_encoding
+#     forbidden: []
+# ---
+
+# %% [markdown]
+# # Positional encoding
+#
+# Attention without places sees a bag of words, so each word must carry its place. You write the clocks that tell it,
+# the turn that leads from one place to another, and two modules that add places to words: one whose places are computed,
+# and one whose places are learned. The chapter *positional encoding* has the ideas.
+#
+# Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Inside an answer you may write as you like; the names and what they take and return are fixed.
+# Only the answer cells are handed in, so keep your helpers in them.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from check import check
+
+# %% [markdown]
+# ## A clock for every place
+#
+# Place $t$ gets a row of `d_model` numbers. Hand $i$ of its clock fills two neighbours, and both turn at one speed:
+#
+# $$
+# \text{place}_{t,\,2i} = \sin\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
+# \qquad
+# \text{place}_{t,\,2i+1} = \cos\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
+# $$
+#
+# * Places are counted from 0. Example: with `d_model` 4, place 1 is $(0.8415, 0.5403, 0.0100, 1.0000)$.
+# * `d_model` may be odd: the last hand then has its sine only, and the formula is the same.
+# * The result has the dtype `torch.float32` and is right to four decimals, at place 10,000 too.
+
+
+# %% answer="clocks"
+def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
+    """Return a row for each place: the sine and the cosine of each hand of its clock."""
+    ### BEGIN SOLUTION
+    hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+    # Thousands of radians leave 32 bits no digits for where the hand points: the angles need 64.
+    turned = torch.outer(torch.arange(length).double(), 10_000.0 ** (-2 * hands / d_model))
+    encoding = torch.empty(length, d_model)
+    encoding[:, 0::2] = turned.sin()
+    encoding[:, 1::2] = turned.cos()[:, : d_model // 2]  # at an odd width the last sine stands alone
+    return encoding
+    ### END SOLUTION
+
+
+# %% check="place" points=3
+check("place")
+
+# %% check="odd" points=1
+check("odd")
+
+# %% check="far" points=2
+check("far")
+
+# %% [markdown]
+# ## A turn for every offset
+#
+# One matrix leads from any place to the place `offset` words later. A place is a row, and the matrix stands on its right:
+#
+# $$
+# \text{place}_{t + \text{offset}} = \text{place}_t \, M_{\text{offset}} \quad \text{for every } t
+# $$
+#
+# * Example: with `d_model` 2 and `offset` 1, place 0 is $(0, 1)$, and $(0, 1) \, M_1 = (0.8415, 0.5403)$, which is place 1.
+# * A negative offset leads back. `offset` may be thousands of words.
+# * `d_model` is even here: a sine without its cosine can't be turned.
+
+
+# %% answer="turn"
+def offset_rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
+    """Return the matrix that, on the right of any place, gives the place `offset` words later."""
+    ### BEGIN SOLUTION
+    sines = torch.arange(0, d_model, 2)  # the columns; the cosine of each stands next to it
+    turned = offset * 10_000.0 ** (-sines.double() / d_model)
+    rotation = turned.cos().repeat_interleave(2).diag()
+    rotation[sines, sines + 1] = -turned.sin()
+    rotation[sines + 1, sines] = turned.sin()
+    return rotation.float()
+    ### END SOLUTION
+
+
+# %% check="turn" points=3
+check("turn")
+
+# %% check="back" points=1
+check("back")
+
+# %% [markdown]
+# ## Words with their places
+#
+# `AddPositions(d_model, max_length)` is a module. `forward(x, start)` returns the words of `x`, each with its place added to it
+# and nothing else done to it.
+#
+# * The first word of every sentence stands at place `start`, the next at `start + 1`.
+#   Example: with `d_model` 2, two words of zeros and `start` 0 become $(0, 1)$ and $(0.8415, 0.5403)$.
+# * `*batch` stands for any axes before the last two, also none.
+# * `max_length` is how many places to have ready. Sentences may be shorter; a longer one is no error,
+#   and the module may be used for one sentence after another.
+# * The result has the dtype and the device of `x`. Words of 16 bits have their places too, also the thousandth,
+#   as rightly as 16 bits can tell them.
+# * Places are computed, not trained. Words are: a gradient goes back to `x`, and `x` itself is not changed.
+
+
+# %% answer="add"
+class AddPositions(nn.Module):
+    """Adds to each word the clock of its place."""
+
+    def __init__(self, d_model: int, max_length: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.d_model = d_model
+        # A buffer moves along with the module and is not trained. It is not saved either: it can be computed again.
+        self.register_buffer("ready", sinusoidal_encoding(max_length, d_model), persistent=False)
+        ### END SOLUTION
+
+    def forward(self, x: Float[Tensor, "*batch tokens d_model"], start: int = 0) -> Float[Tensor, "*batch tokens d_model"]:
+        """Return each word with its place; the first word stands at place `start`."""
+        ### BEGIN SOLUTION
+        stop = start + x.shape[-2]
+        clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+        return x + clocks[start:stop].to(x)
+        ### END SOLUTION
+
+
+# %% check="add" points=2
+check("add")
+
+# %% check="lengths" points=2
+check("lengths")
+
+# %% check="start" points=1
+check("start")
+
+# %% check="dtype" points=1
+check("dtype")
+
+# %% check="training" points=1
+check("training")
+
+# %% [markdown]
+# ## A learned table
+#
+# `LearnedPositions(length, d_model)` adds places too, but its places are learned: a vector for each of `length` places,
+# trained like any other weight. Here every sentence begins at place 0.
+#
+# * Sentences may be shorter than `length`. A longer one is refused with an `IndexError` or a `ValueError`,
+#   since there is no vector for its last words. Example: `LearnedPositions(3, 2)` refuses four words.
+# * `*batch` stands for any axes before the last two, also none.
+#
+# `set_table` tells the checks where your module keeps its vectors. As it stands it takes them to be one parameter
+# called `table`; if you keep them in another way, change it along.
+
+
+# %% answer="learned"
+class LearnedPositions(nn.Module):
+    """Adds to each word a vector that was learned for its place."""
+
+    def __init__(self, length: int, d_model: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.table = nn.Parameter(torch.randn(length, d_model))
+        ### END SOLUTION
+
+    def forward(self, x: Float[Tensor, "*batch tokens d_model"]) -> Float[Tensor, "*batch tokens d_model"]:
+        """Return each word with its place; raises ValueError where there are more words than places."""
+        ### BEGIN SOLUTION
+        tokens, length = x.shape[-2], len(self.table)
+        if tokens > length:
+            raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+        return x + self.table[:tokens]
+        ### END SOLUTION
+
+
+def set_table(positions: LearnedPositions, table: Float[Tensor, "length d_model"]) -> None:
+    """Write the vectors of all places to where `positions` keeps its own."""
+    with torch.no_grad():
+        positions.table.copy_(table)
+
+
+# %% check="learned" points=1
+check("learned")
+
+# %% check="learned_trains" points=1
+check("learned_trains")
+
+# %% check="learned_refuses" points=1
+check("learned_refuses")

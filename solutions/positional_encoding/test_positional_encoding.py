@@ -1,0 +1,391 @@
+"""Tests of positional_encoding. A docstring is the question that a learner reads when the test fails.
+
+One mistake is to cost few checks. So a module may add the clocks of the learner's own function where they are not the
+right ones, which another check says; and where the words are not the question, they are zeros.
+"""
+import math
+
+import torch
+
+from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit.outcome import Raised, Stopped, Wrong
+
+FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
+REFUSALS = ("IndexError", "ValueError")
+REFUSED = " or ".join(REFUSALS)
+
+
+@visible("place")
+def test_five_places_of_two_hands(learner):
+    """Place 0 is (0, 1, 0, 1), for all hands point to twelve. A sine and the cosine beside it are the tip of one hand: at which speed does each hand turn?"""
+    expect(_in_32_bits(learner.sinusoidal_encoding(5, 4)), _two_hands(range(5)), "places")
+
+
+@hidden("place")
+def test_fresh_places(learner, reference, draw):
+    """A sine and the cosine beside it are the tip of one hand. Which number in the exponent counts the hands, and which columns belong to hand i?"""
+    for d_model in (2, 6, 14, 26):
+        length = int(draw.integers(2, 30))
+        expect(_in_32_bits(learner.sinusoidal_encoding(length, d_model)), reference.sinusoidal_encoding(length, d_model), "places")
+
+
+@visible("odd")
+def test_width_of_five(learner):
+    """Five columns hold two whole hands and one sine without its cosine. How many sines are there, how many cosines, and is d_model still 5 in the formula?"""
+    fast, slow, slowest = 1.0, 10000 ** (-2 / 5), 10000 ** (-4 / 5)
+    expected = torch.tensor([[math.sin(fast), math.cos(fast), math.sin(slow), math.cos(slow), math.sin(slowest)]])
+    expect(_in_32_bits(learner.sinusoidal_encoding(2, 5))[1:], expected, "place 1")
+
+
+@hidden("odd")
+def test_fresh_odd_widths(learner, reference, draw):
+    """At an odd width there is one sine more than there are cosines. Is every column there, and is d_model what it was in the formula?"""
+    for d_model in (1, 3, 7, 13):
+        length = int(draw.integers(2, 30))
+        expect(_in_32_bits(learner.sinusoidal_encoding(length, d_model))[1:], reference.sinusoidal_encoding(length, d_model)[1:], "places from 1 on")
+
+
+@visible("far")
+def test_place_ten_thousand(learner):
+    """A hand that has turned by 5623.4 radians points somewhere between 0 and 6.3. If a number has seven digits, how many are left to say where?"""
+    # Only the last place is compared, so that it can be read.
+    expect(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:], _place_ten_thousand(), "place 10,000")
+
+
+@hidden("far")
+def test_fresh_far_places(learner, reference, draw):
+    """Far places must be as right as near ones. In which step are digits lost: in the speed, in its product with the place, or in the sine?"""
+    for d_model in (22, 34):
+        length = int(draw.integers(9_000, 10_100))
+        expect(learner.sinusoidal_encoding(length, d_model)[8_900:], reference.sinusoidal_encoding(length, d_model)[8_900:], "far places")
+
+
+@visible("turn")
+def test_two_words_later_with_one_hand(learner):
+    """Places 0, 1 and 2 should become places 2, 3 and 4: three rows, one matrix on their right. Where do they lead instead, and which sine in your matrix has the wrong sign or stands in the wrong place?"""
+    expect(_led(_one_hand(range(3)), learner.offset_rotation(2, 2)), _one_hand(range(2, 5)), "places two words later")
+
+
+@visible("turn")
+def test_two_words_later_with_two_hands(learner):
+    """Each hand has a small block of its own, which turns it by its own angle. Which rows and columns belong to hand i, and how far does it turn in two words?"""
+    expect(_led(_two_hands(range(3)), learner.offset_rotation(2, 4)), _two_hands(range(2, 5)), "places two words later")
+
+
+@visible("turn")
+def test_ten_thousand_words_later(learner):
+    """From place 0 this turn leads to place 10,000, thousands of radians on. How many digits of the angle are left to say where a hand points?"""
+    start = torch.tensor([[0.0, 1.0] * HANDS])
+    expect(_led(start, learner.offset_rotation(FAR, 2 * HANDS)), _place_ten_thousand(), "place 10,000")
+
+
+@hidden("turn")
+def test_fresh_turns(learner, reference, draw):
+    """One matrix serves every place: what it does depends on the offset and on the speeds, and on nothing else. Does yours lead from place t to place t + offset?"""
+    for d_model in (2, 6, 14):
+        for offset in (0, 1, int(draw.integers(2, 40)), int(draw.integers(5_000, 10_000))):
+            came = _led(_in_32_bits(reference.sinusoidal_encoding(11, d_model)), learner.offset_rotation(offset, d_model))
+            expect(came, reference.sinusoidal_encoding(11 + offset, d_model)[offset:], "places later")
+
+
+@visible("back")
+def test_three_words_on_and_three_back(learner):
+    """A turn by three words and then by minus three has led nowhere, but a turn by three has led somewhere. What does your matrix make of a negative offset?"""
+    there, back = learner.offset_rotation(3, 4), learner.offset_rotation(-3, 4)
+    expect(_led(there, back), torch.eye(4), "there and back")
+    expect(_alike(there, back), False, "whether there and back are one matrix")
+
+
+@visible("back")
+def test_the_way_back_is_the_transpose(learner):
+    """A rotation changes no length, so its transpose undoes it. Is your turn by minus two the transpose of your turn by two?"""
+    expect(_in_32_bits(learner.offset_rotation(-2, 4)), _in_32_bits(learner.offset_rotation(2, 4)).T, "way back")
+
+
+@hidden("back")
+def test_fresh_ways_back(learner, draw):
+    """A turn back undoes the turn there, and is its transpose. What does your matrix make of a negative offset?"""
+    for d_model in (2, 6, 14):
+        offset = int(draw.integers(1, 40))
+        there, back = learner.offset_rotation(offset, d_model), learner.offset_rotation(-offset, d_model)
+        expect(_led(there, back), torch.eye(d_model), "there and back")
+        expect(_in_32_bits(back), _in_32_bits(there).T, "way back")
+        expect(_alike(there, back), False, "whether there and back are one matrix")
+
+
+@visible("add")
+def test_words_of_three_sentences(learner):
+    """Each word should come back as itself plus its place: in each of three sentences the first word gets place 0. Along which axis are places counted, and what else was done to the words?"""
+    _expect_places(learner, _one_hand, torch.arange(30.0).reshape(3, 5, 2))
+
+
+@visible("add")
+def test_a_sentence_without_a_batch(learner):
+    """Here x is one sentence, with no axis before its words. Counted from the end, which axis holds the words in any case?"""
+    _expect_places(learner, _one_hand, torch.arange(10.0).reshape(5, 2))
+
+
+@hidden("add")
+def test_fresh_words(learner, reference, draw):
+    """Words come in any batch, and each gets its place added to it. Which axis counts the places, and are they the places that the formula gives?"""
+    for batch, tokens, d_model in (((), 3, 6), ((2,), 5, 14), ((7, 2), 3, 2), ((2, 3, 1), 7, 10)):
+        _expect_places(learner, _by(reference, d_model), draw(*batch, tokens, d_model))
+
+
+@visible("lengths")
+def test_a_shorter_sentence(learner):
+    """Seven places are ready and the sentence has three words. Which of the seven does it need?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2), max_length=7)
+
+
+@visible("lengths")
+def test_a_longer_sentence(learner):
+    """Three places are ready and the sentence has seven words. Does the formula end where your table does, and do the first words keep their places?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 7, 2), max_length=3)
+
+
+@visible("lengths")
+def test_one_sentence_after_another(learner):
+    """A short sentence, then a long one, then a short one again. What did your module keep from the sentence before?"""
+    _expect_places(learner, _one_hand, *(torch.zeros(1, tokens, 2) for tokens in (3, 5, 7, 3)), max_length=5)
+
+
+@visible("lengths")
+def test_a_late_sentence(learner):
+    """Five places are ready, and four words begin at place 3. How many places must there be so that the last word has one?"""
+    # Which places they get is asked by another check.
+    expect(tuple(learner.AddPositions(2, 5)(torch.zeros(1, 4, 2), 3).shape), (1, 4, 2), "shape of the places")
+
+
+@hidden("lengths")
+def test_fresh_lengths(learner, reference, draw):
+    """Sentences have any length, whatever `max_length` is, and may begin so late that they end behind it. Is the place of a word always the same?"""
+    lengths = *draw.integers(2, 11, 2).tolist(), 11, *draw.integers(12, 40, 2).tolist(), 2
+    _expect_places(learner, _by(reference, 6), *(torch.zeros(3, tokens, 6) for tokens in lengths), max_length=11)
+    expect(tuple(learner.AddPositions(2, 11)(torch.zeros(3, 7, 2), 6).shape), (3, 7, 2), "shape of the places")
+
+
+@visible("start")
+def test_a_sentence_that_begins_at_place_four(learner):
+    """The first word stands at place 4, and there are three words. At which place does the last one stand?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2), start=4)
+
+
+@hidden("start")
+def test_fresh_starts(learner, reference, draw):
+    """Every word's place is counted from `start`. Are there as many places as words, and is the first of them `start`?"""
+    for start in (0, 1, *draw.integers(2, 20, 2).tolist()):
+        _expect_places(learner, _by(reference, 6), torch.zeros(2, 5, 6), start=start)
+
+
+@visible("dtype")
+def test_words_of_64_bits(learner):
+    """Words of 64 bits come in, and words of 64 bits must go out. Where does your module make something else of them?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2, dtype=torch.float64))
+
+
+@visible("dtype")
+def test_words_of_16_bits(learner):
+    """Words of 16 bits come in, and words of 16 bits must go out. Where does your module make something else of them?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2, dtype=torch.float16))
+
+
+@visible("dtype")
+def test_the_thousandth_word_in_16_bits(learner):
+    """The words are `bfloat16`, in which 999 is rounded to 1000. What must happen first: counting the places, or going over to the words' dtype?"""
+    _expect_places(learner, _one_hand, torch.zeros(1, 1000, 2, dtype=torch.bfloat16))
+
+
+@hidden("dtype")
+def test_fresh_dtypes(learner, reference, draw):
+    """The result has the dtype of the words, and their places are right to what it can tell. In which dtype are places counted, and when is it changed?"""
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
+        length = int(draw.integers(300, 2_000))
+        _expect_places(learner, _by(reference, 2), torch.zeros(1, length, 2, dtype=dtype))
+
+
+@visible("training")
+def test_nothing_in_the_module_is_trained(learner):
+    """The clocks are computed, and an optimiser that turned them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
+    came = learner.AddPositions(2, 5).trained(torch.zeros(3, 5, 2))
+    expect(came, (0, 0), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("training")
+def test_gradient_reaches_the_words(learner):
+    """The words are trained, and others may still need them as they were. Is a gradient on its way to x lost, or x changed where it lies?"""
+    _expect_gradient(learner.AddPositions(2, 5), torch.zeros(3, 5, 2))
+
+
+@hidden("training")
+def test_fresh_training(learner, draw):
+    """The clocks are not trained, the words are. Which numbers does your module count as its own to learn, and does a gradient find x?"""
+    for length, batch in ((7, 2), (3, 5)):
+        module = learner.AddPositions(2, length)
+        expect(module.trained(torch.zeros(batch, length, 2)), (0, 0), "numbers that can learn, and numbers that a gradient reaches")
+        _expect_gradient(module, torch.zeros(batch, length, 2))
+
+
+@visible("learned")
+def test_table_of_three_places(learner):
+    """Word 0 of every sentence gets vector 0, word 1 vector 1, and a shorter sentence leaves the rest. Which rows of the table does a sentence need?"""
+    table, x = torch.tensor([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]]), torch.arange(12.0).reshape(2, 3, 2)
+    module = _learned(learner, table)
+    expect(module(x), x + table, "words with places")
+    expect(module(x[:, :2]), x[:, :2] + table[:2], "two words with places")
+
+
+@hidden("learned")
+def test_fresh_tables(learner, reference, draw):
+    """Each word gets the vector of its place added to it, in any batch and in a sentence of any length that the table allows. Which axis counts the places?"""
+    table = draw(7, 3)
+    module, other = _learned(learner, table), _learned(reference, table)
+    for shape in ((2, 7, 3), (7, 3), (5, 3), (7, 2, 3), (2, 5, 1, 3)):
+        x = draw(*shape)
+        expect(module(x), other(x), "words with places")
+
+
+@visible("learned_trains")
+def test_every_number_of_the_table_learns(learner, draw):
+    """Five vectors of three numbers are 15 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
+    came = learner.LearnedPositions(5, 3).trained(draw(2, 5, 3))
+    expect(came, (15, 15), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@hidden("learned_trains")
+def test_every_number_of_a_fresh_table_learns(learner, draw):
+    """Every number of the table must be trained, and nothing else. Which of them does the gradient not reach?"""
+    for length, d_model in ((2, 7), (11, 5)):
+        came = learner.LearnedPositions(length=length, d_model=d_model).trained(draw(3, length, d_model))
+        expect(came, (length * d_model, length * d_model), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("learned_refuses")
+def test_four_words_for_three_places(learner):
+    """Nothing was learned for a fourth place. What should a caller be told, and by which error, when a sentence is longer than the table?"""
+    expect(_refusal(learner.LearnedPositions(3, 2), torch.zeros(1, 4, 2)), REFUSED, "error")
+
+
+@hidden("learned_refuses")
+def test_fresh_sentences_that_are_too_long(learner, draw):
+    """No sentence that is longer than the table may pass, by whatever number of words. What does torch do with a table of one row?"""
+    for length in (1, 5):
+        tokens = length + int(draw.integers(1, 7))
+        expect(_refusal(learner.LearnedPositions(length, 3), draw(2, tokens, 3)), REFUSED, "error")
+
+
+@gpu
+@hidden("add")
+def test_places_on_the_gpu(learner, reference, draw):
+    """The words are on a GPU, and their places must be there too. Which tensor does your module leave behind, or make on the CPU?"""
+    for tokens in (5, 11):
+        x = draw(3, tokens, 6)
+        expect(learner.on("cuda").AddPositions(6, 7)(x), reference.AddPositions(6, 7)(x), "words with places")
+
+
+@gpu
+@hidden("learned")
+def test_table_on_the_gpu(learner, reference, draw):
+    """The module is moved to the GPU. Does its table move along?"""
+    table, x = draw(7, 3), draw(2, 5, 3)
+    expect(_learned(learner.on("cuda"), table)(x), _learned(reference, table)(x), "words with places")
+
+
+def _one_hand(places) -> torch.Tensor:
+    """Return a row for each place: the tip of a hand that turns by one radian a word."""
+    t = torch.tensor(list(places), dtype=torch.float64)
+    return torch.stack([t.sin(), t.cos()], dim=1).float()
+
+
+def _two_hands(places) -> torch.Tensor:
+    """Return a row for each place at width 4, where the second hand turns by a hundredth of a radian a word."""
+    t = torch.tensor(list(places), dtype=torch.float64)
+    return torch.stack([t.sin(), t.cos(), (t / 100).sin(), (t / 100).cos()], dim=1).float()
+
+
+def _place_ten_thousand() -> torch.Tensor:
+    angles = [FAR ** (1 - hand / HANDS) for hand in range(HANDS)]
+    return torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
+
+
+def _in_32_bits(came):
+    """Return a tensor of floats with 32 bits: where the digits are not the question, any float will do."""
+    return came.float() if isinstance(came, torch.Tensor) and came.dtype.is_floating_point else came
+
+
+def _led(places: torch.Tensor, rotation) -> torch.Tensor:
+    """Return the places to which the matrix on their right leads."""
+    width = places.shape[-1]
+    expect(tuple(rotation.shape), (width, width), "shape of the matrix")
+    return _in_32_bits(places) @ _in_32_bits(rotation)
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.allclose(one.double(), other.double(), atol=1e-4)
+
+
+def _by(reference, d_model: int):
+    """Return the function that gives the right rows of some places, like `_one_hand`."""
+    return lambda places: reference.sinusoidal_encoding(places.stop, d_model)[places.start :]
+
+
+def _expect_places(learner, clocks, *sentences, max_length: int | None = None, start: int = 0) -> None:
+    """Return None if one module gives every word of each sentence its place.
+
+    That is the right one, or else the one of the learner's own clocks: what they show is asked by other checks.
+    """
+    d_model, starts = sentences[0].shape[-1], [start] if start else []
+    rows = [range(start, start + words.shape[-2]) for words in sentences]
+    own = [_own_clocks(learner, places, d_model) for places in rows]
+    module = learner.AddPositions(d_model, max_length or rows[0].stop)
+    for words, places, mine in zip(sentences, rows, own):
+        came = module(words, *starts)
+        if mine is None or not _passes(came, words, mine):
+            _expect_sum(came, words, clocks(places))
+
+
+def _own_clocks(learner, places: range, d_model: int):
+    """Return the learner's own clocks, or None where there are none that could be added."""
+    try:
+        rows = learner.sinusoidal_encoding(places.stop, d_model)[places.start :]
+    except (Stopped, TypeError):
+        return None
+    return rows.float() if rows.shape == (len(places), d_model) and rows.dtype.is_floating_point else None
+
+
+def _passes(came, words: torch.Tensor, clocks: torch.Tensor) -> bool:
+    try:
+        _expect_sum(came, words, clocks)
+    except Wrong:
+        return False
+    return True
+
+
+def _expect_sum(came, words: torch.Tensor, clocks: torch.Tensor) -> None:
+    """Return None if words and clocks were added, in the words' dtype; 64 bits need hold no more digits than 32."""
+    if words.dtype == torch.float64 and isinstance(came, torch.Tensor) and came.dtype == words.dtype:
+        came, words = came.float(), words.float()
+    expect(came, (words.float() + clocks).to(words.dtype), "words with places")
+
+
+def _expect_gradient(module, x) -> None:
+    (came,) = module.gradients(x=x, wrt=["x"])
+    state = "none" if came is None else "a gradient" if came.any() else "zero everywhere"
+    expect(state, "a gradient", "gradient of x")
+
+
+def _learned(learner, table):
+    length, d_model = table.shape
+    module = learner.LearnedPositions(length, d_model)
+    learner.set_table(module, table)
+    return module
+
+
+def _refusal(module, x) -> str:
+    """Return how the module refuses x: by one of the errors that say why, by another one, or not at all."""
+    try:
+        came = module(x)
+    except Raised as error:
+        return REFUSED if error.kind in REFUSALS else error.kind
+    words = came.shape[-2] if isinstance(came, torch.Tensor) and came.ndim > 1 else 0
+    return f"no error, but {words} words"

@@ -1,0 +1,201 @@
+"""Right answers in other styles. Parsed, never imported; see autograder/known.py."""
+import math
+
+import torch
+from torch import nn
+
+
+class exponential_of_a_logarithm:
+    """The widely copied form with `div_term`, in 64 bits, and a buffer with an axis for the batch that is saved along."""
+
+    def sinusoidal_encoding(length, d_model):
+        pe = torch.zeros(length, d_model, dtype=torch.float64)
+        position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
+        div_term = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model))
+        pe[:, 0::2] = torch.sin(position * div_term)
+        pe[:, 1::2] = torch.cos(position * div_term[: d_model // 2])
+        return pe.to(torch.float32)
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.register_buffer("pe", sinusoidal_encoding(max_length, d_model).unsqueeze(0))
+
+        def forward(self, x, start=0):
+            end = start + x.size(-2)
+            if end > self.pe.size(1):
+                self.pe = sinusoidal_encoding(end, x.size(-1)).unsqueeze(0).to(self.pe.device)
+            return x + self.pe[0, start:end].to(dtype=x.dtype, device=x.device)
+
+
+class einsum_and_masks:
+    """einsum for the angles, `where` for sine or cosine, and a matrix put together from three diagonals by masks."""
+
+    def sinusoidal_encoding(length, d_model):
+        column = torch.arange(d_model)
+        speed = torch.pow(10000.0, -(column - column % 2).double() / d_model)
+        angle = torch.einsum("t,c->tc", torch.arange(length).to(torch.float64), speed)
+        return torch.where(column.remainder(2).bool(), angle.cos(), angle.sin()).float()
+
+    def offset_rotation(offset, d_model):
+        row, column = torch.meshgrid(torch.arange(d_model), torch.arange(d_model), indexing="ij")
+        angle = offset * torch.pow(10000.0, -(row - row % 2).double() / d_model)
+        same_hand = (row // 2 == column // 2).double()
+        turned = torch.where(row == column, angle.cos(), torch.where(row > column, angle.sin(), -angle.sin()))
+        return (same_hand * turned).float()
+
+
+class cosine_is_a_shifted_sine:
+    """One sine for all columns, the odd ones a quarter of a turn ahead; the matrix from two Kronecker products."""
+
+    def sinusoidal_encoding(length, d_model):
+        columns = torch.arange(d_model, dtype=torch.float64)
+        ahead = columns.remainder(2)
+        angles = torch.arange(length, dtype=torch.float64).view(-1, 1) / 10000 ** ((columns - ahead) / d_model)
+        return (angles + ahead * math.pi / 2).sin_().float()
+
+    def offset_rotation(offset, d_model):
+        angles = offset / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+        stay, swap = torch.eye(2, dtype=torch.float64), torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+        return torch.kron(angles.cos().diag(), stay) + torch.kron(angles.sin().diag(), swap)
+
+
+class loops_over_hands:
+    """Plain Python: a column after the other, a block after the other, and sentences one by one."""
+
+    def sinusoidal_encoding(length, d_model):
+        columns = []
+        for column in range(d_model):
+            speed = 10000 ** (-(column // 2 * 2) / d_model)
+            f = math.cos if column % 2 else math.sin
+            columns.append([f(place * speed) for place in range(length)])
+        return torch.tensor(columns).T
+
+    def offset_rotation(offset, d_model):
+        matrix = torch.zeros(d_model, d_model)
+        for i in range(0, d_model, 2):
+            b = offset / 10000 ** (i / d_model)
+            matrix[i][i], matrix[i][i + 1] = math.cos(b), -math.sin(b)
+            matrix[i + 1][i], matrix[i + 1][i + 1] = math.sin(b), math.cos(b)
+        return matrix
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.width = d_model
+
+        def forward(self, x, start=0):
+            if x.ndim > 2:
+                return torch.stack([self(sentence, start) for sentence in x])
+            return x + sinusoidal_encoding(start + len(x), self.width)[start:].to(x.device, x.dtype)
+
+
+class turned_numbers:
+    """A hand is a complex number; the places are its powers, the turn a power of one matrix."""
+
+    import cmath
+
+    def sinusoidal_encoding(length, d_model):
+        speeds = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+        hands = torch.polar(torch.ones(length, len(speeds), dtype=torch.float64), torch.arange(length)[:, None] * speeds)
+        # Real is the cosine, imaginary the sine, and the sine comes first.
+        return torch.view_as_real(hands).flip(-1).reshape(length, -1)[:, :d_model].float()
+
+    def offset_rotation(offset, d_model):
+        blocks = []
+        for hand in range(d_model // 2):
+            turn = cmath.rect(1.0, 10000 ** (-2 * hand / d_model))
+            blocks.append(torch.tensor([[turn.real, -turn.imag], [turn.imag, turn.real]], dtype=torch.float64))
+        return torch.linalg.matrix_power(torch.block_diag(*blocks), offset).to(torch.float32)
+
+
+class frozen_embedding:
+    """Both tables are embeddings, one of them frozen; the places are looked up by number."""
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.embedding = nn.Embedding.from_pretrained(sinusoidal_encoding(max_length, d_model), freeze=True)
+
+        def forward(self, x, start=0):
+            places = torch.arange(start, start + x.shape[-2], device=x.device)
+            if len(places) + start > self.embedding.num_embeddings:
+                longer = sinusoidal_encoding(start + len(places), x.shape[-1]).to(x.device)
+                return x.add(nn.functional.embedding(places, longer).type_as(x))
+            return x.add(self.embedding(places).type_as(x))
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Embedding(length, d_model)
+
+        def forward(self, x):
+            # An embedding refuses a number that it has no vector for, by an IndexError.
+            return x + self.table(torch.arange(x.size(-2)))
+
+    def set_table(positions, table):
+        positions.table.weight.data.copy_(table)
+
+
+class frozen_parameter:
+    """The clocks are a parameter that wants no gradient; the learned table has an axis for the batch."""
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.places = nn.Parameter(sinusoidal_encoding(max_length, d_model), requires_grad=False)
+
+        def forward(self, x, start=0):
+            missing = start + x.shape[-2] - len(self.places)
+            places = self.places
+            if missing > 0:
+                rest = sinusoidal_encoding(len(places) + missing, x.shape[-1])[-missing:]
+                places = torch.cat([places, rest.to(places)])
+            return torch.add(x, places.narrow(0, start, x.shape[-2]).to(x))
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.vectors = nn.Parameter(torch.zeros(1, length, d_model))
+
+        def forward(self, x):
+            *batch, tokens, d_model = x.shape
+            if tokens > self.vectors.shape[1]:
+                raise IndexError(f"place {self.vectors.shape[1]} was never learned")
+            return x + self.vectors[0, :tokens, :].expand(*batch, tokens, d_model)
+
+    def set_table(positions, table):
+        with torch.no_grad():
+            positions.vectors[0] = table
+
+
+class no_table_at_all:
+    """The clocks are made anew for each sentence, only those that it needs; learned vectors are a list of parameters."""
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model = d_model
+
+        def forward(self, x, start=0):
+            speeds = torch.tensor([10000.0 ** (-i / self.d_model) for i in range(0, self.d_model, 2)], dtype=torch.float64)
+            angles = torch.arange(start, start + x.shape[-2], dtype=torch.float64)[:, None] * speeds
+            clocks = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, : self.d_model]
+            output = x.clone()
+            output += clocks.to(x)
+            return output
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.vectors = nn.ParameterList(torch.randn(d_model) for _ in range(length))
+
+        def forward(self, x):
+            words = x.unbind(dim=-2)
+            # Asking the list for a vector that it does not have is an IndexError.
+            return torch.stack([word + self.vectors[place] for place, word in enumerate(words)], dim=-2)
+
+    def set_table(positions, table):
+        with torch.no_grad():
+            for mine, row in zip(positions.vectors, table):
+                mine.copy_(row)

@@ -1,0 +1,274 @@
+"""Tests of similarity. A docstring is the question that a learner reads when the test fails.
+
+Where the length of vectors is not the question, queries and keys are one number wide: the square root of 1
+is 1, so one mistake in the scale costs one check. Where two widths are not the question, they are the same.
+Numbers are logarithms where tanh or softmax is to give a fraction: tanh(ln 2) = 3/5, tanh(ln 3) = 4/5.
+"""
+import torch
+
+from autograder.kit import Wrong, expect, gpu, hidden, visible
+
+ONE = torch.ones(1, 1)
+QUERY = torch.tensor([[2.0], [1.0]]).log()
+KEY = torch.tensor([[1.0], [3.0], [1 / 3]]).log()
+# tanh of the sum of each of these queries with each of these keys
+TANH = torch.tensor([[3 / 5, 35 / 37, -5 / 13], [0.0, 4 / 5, -4 / 5]])
+
+
+@visible("dot")
+def test_two_queries_score_three_keys(learner):
+    """Each pair is multiplied number by number and added up, and each query has a row. Which entries of the two meet, and what is added?"""
+    query = torch.tensor([[1.0, 2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 3.0, 1.0, 0.0]])
+    key = torch.tensor([[3.0, 0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 2.0, 0.0, 5.0], [4.0, 0.0, 1.0, 7.0, 0.0]])
+    expect(learner.dot_product_scores(query, key), torch.tensor([[3.0, 3.0, 4.0], [0.0, 6.0, 10.0]]), "scores")
+
+
+@visible("dot")
+def test_longer_query_scores_higher(learner):
+    """Each query is ten times as long as the one before it, and so is each score. Where does your code take the length away?"""
+    query, key = torch.tensor([[0.3, 0.4], [3.0, 4.0], [30.0, 40.0]]), torch.tensor([[1.0, 0.0], [2.0, 1.0]])
+    expect(learner.dot_product_scores(query, key), torch.tensor([[0.3, 1.0], [3.0, 10.0], [30.0, 100.0]]), "scores")
+
+
+@visible("dot")
+def test_one_query_scores_three_keys(learner):
+    """A single query comes in as a table with one row. In what shape should its scores go out?"""
+    query, key = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, -1.0], [1.0, 1.0]])
+    expect(learner.dot_product_scores(query, key), torch.tensor([[3.0, -2.0, 3.0]]), "scores")
+
+
+@hidden("dot")
+def test_fresh_dot_products(learner, reference, draw):
+    """A row for each query, a column for each key, and in each place the dot product of the two. What is summed over, and is anything divided?"""
+    for queries, keys, d_k in ((3, 7, 5), (5, 2, 11), (1, 3, 2), (2, 1, 3)):
+        query, key = draw(queries, d_k, scale=3.0), draw(keys, d_k)
+        expect(learner.dot_product_scores(query, key), reference.dot_product_scores(query, key), "scores")
+
+
+@visible("additive")
+def test_tanh_of_a_sum(learner):
+    """Here every number of the matrices is 1, so a score is tanh of query plus key: of ln 2 + ln 3 = ln 6 it is 35/37. What is added, and what is tanh taken of?"""
+    expect(learner.additive_scores(QUERY, KEY, ONE, ONE, torch.ones(1)), TANH, "scores")
+
+
+@visible("additive")
+def test_every_hidden_number_has_its_weight(learner):
+    """Five hidden numbers: one sees the query, one the key, one both, one nothing, one their difference. Is tanh taken of each before w weighs them?"""
+    w_query, w_key = torch.tensor([[1.0, 0.0, 1.0, 0.0, -1.0]]), torch.tensor([[0.0, 1.0, 1.0, 0.0, 1.0]])
+    expected = torch.tensor([[-9 / 5, 11 / 5 + 105 / 37 + 35 / 13, -1 - 15 / 13 - 245 / 37], [0.0, 48 / 5, -48 / 5]])
+    expect(learner.additive_scores(QUERY, KEY, w_query, w_key, torch.tensor([1.0, 2.0, 3.0, 5.0, 7.0])), expected, "scores")
+
+
+@visible("additive")
+def test_scores_of_queries_without_measure(learner, draw):
+    """The queries are 1000 and -1000, but tanh stays within 1 and -1. How large can the score become, with these five weights?"""
+    w_query, w = torch.tensor([[1.0, -1.0, 1.0, 1.0, -1.0]]), torch.tensor([1.0, -2.0, 3.0, -5.0, 7.0])
+    came = learner.additive_scores(torch.tensor([[1000.0], [-1000.0]]), draw(3, 1), w_query, draw(1, 5), w)
+    expect(came, torch.tensor([[-6.0] * 3, [6.0] * 3]), "scores")
+
+
+@visible("additive")
+def test_one_query_against_three_keys(learner):
+    """A single query comes in as a table with one row. In what shape should its scores go out?"""
+    expect(learner.additive_scores(QUERY[:1], KEY, ONE, ONE, torch.ones(1)), TANH[:1], "scores")
+
+
+@hidden("additive")
+def test_fresh_additive_scores(learner, reference, draw):
+    """First the two projections, then their sum for each pair, then tanh, then the product with w. Which of these steps is missing, or out of its place?"""
+    for queries, keys, width, hidden_size in ((3, 5, 2, 7), (7, 2, 3, 5), (1, 3, 5, 2), (2, 1, 3, 5)):
+        inputs = draw(queries, width), draw(keys, width), draw(width, hidden_size), draw(width, hidden_size), draw(hidden_size)
+        expect(learner.additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
+
+
+@visible("widths")
+def test_key_wider_than_query(learner, draw):
+    """A query has 5 numbers, a key 7. Which of the two matrices has rows for which, and from where on are both equally wide?"""
+    # The matrices pick one number of each; the others are there to be left alone.
+    query, key = torch.cat([QUERY, draw(2, 4)], dim=1), torch.cat([draw(3, 6), KEY], dim=1)
+    came = learner.additive_scores(query, key, torch.eye(5)[:, :1], torch.eye(7)[:, 6:], torch.ones(1))
+    expect(came, TANH, "scores")
+
+
+@hidden("widths")
+def test_fresh_widths(learner, reference, draw):
+    """Query and key need not be equally wide, whichever is the wider. Which of the two matrices has rows for which?"""
+    for d_query, d_key in ((2, 11), (13, 3)):
+        inputs = draw(3, d_query), draw(5, d_key), draw(d_query, 7), draw(d_key, 7), draw(7)
+        expect(learner.additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
+
+
+@visible("batch")
+def test_dot_products_of_a_batch(learner):
+    """Two axes stand before the last two, and what lies side by side there never meets. Which axes does your code swap, by what number?"""
+    queries, keys = torch.arange(1.0, 6.0), torch.arange(1.0, 8.0)
+    times = torch.tensor([[1.0, 2.0, 3.0], [5.0, 7.0, 11.0]])[..., None, None]
+    expect(learner.dot_product_scores(times * queries[:, None], keys[:, None].expand(2, 3, 7, 1)), times * torch.outer(queries, keys), "scores")
+
+
+@visible("batch")
+def test_additive_scores_of_a_batch(learner):
+    """Two axes stand before the last two, and what lies side by side there never meets. Where do the axes for queries and keys belong: counted from the front, or from the end?"""
+    # Where the sign is minus, queries and keys are the opposite, and so are the scores.
+    sign = torch.outer(torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0]), torch.tensor([1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0]))[..., None, None]
+    expect(learner.additive_scores(sign * QUERY, sign * KEY, ONE, ONE, torch.ones(1)), sign * TANH, "scores")
+
+
+@hidden("batch")
+def test_fresh_batches_by_dot_product(learner, reference, draw):
+    """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
+    for batch in ((3,), (5, 2), (2, 3, 5)):
+        query, key = draw(*batch, 7, 1), draw(*batch, 11, 1)
+        expect(learner.dot_product_scores(query, key), reference.dot_product_scores(query, key), "scores")
+
+
+@hidden("batch")
+def test_fresh_batches_by_additive_scores(learner, reference, draw):
+    """Only the last two axes take part; the others are carried along. Where do the axes for queries and keys belong: counted from the front, or from the end?"""
+    for batch in ((3,), (5, 2), (2, 3, 5)):
+        inputs = draw(*batch, 7, 17), draw(*batch, 11, 17), draw(17, 13), draw(17, 13), draw(13)
+        expect(learner.additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
+
+
+@visible("average")
+def test_average_by_matches(learner):
+    """Matches of 1, 2 and 3 are shares of 1/6, 2/6 and 3/6. By what is each row of matches divided?"""
+    matches, value = torch.tensor([[1.0, 2.0, 3.0], [0.0, 5.0, 0.0]]), torch.tensor([[0.0], [6.0], [12.0]])
+    expect(learner.weighted_average(matches, value), torch.tensor([[8.0], [6.0]]), "output")
+
+
+@visible("average")
+def test_average_by_weights(learner):
+    """These rows add up to 1 already. What should be left of them as they are?"""
+    matches, value = torch.tensor([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]), torch.tensor([[0.0, 8.0, 1.0, 4.0, 0.0], [4.0, 0.0, 1.0, 0.0, 8.0]])
+    expected = torch.tensor([[3.0, 2.0, 1.0, 1.0, 6.0], [0.0, 8.0, 1.0, 4.0, 0.0], [2.0, 4.0, 1.0, 2.0, 4.0]])
+    expect(learner.weighted_average(matches, value), expected, "output")
+
+
+@hidden("average")
+def test_fresh_averages(learner, reference, draw):
+    """Each row of matches is turned into shares of one, and each row of the output is an average of the values. Which axis do the shares of one query lie along?"""
+    for batch, queries, keys in (((), 3, 5), ((), 1, 7), ((2,), 5, 3), ((3, 2), 7, 5)):
+        matches, value = draw(*batch, queries, keys).abs(), draw(*batch, keys, 11)
+        expect(learner.weighted_average(matches, value), reference.weighted_average(matches, value), "output")
+
+
+@visible("attend")
+def test_attention_to_what_is_near(learner):
+    """Three keys lie at the distances 0, ln 2 and ln 3 from the first query, which makes weights of 6/11, 3/11 and 2/11. Where do your scores come from, and what becomes of them?"""
+    query, key = torch.tensor([[1.0], [7.0]]).log(), torch.tensor([[1.0], [2.0], [3.0]]).log()
+    value = torch.tensor([[11.0, 0.0, 0.0, 22.0, 2.0], [0.0, 11.0, 0.0, 0.0, 2.0], [0.0, 0.0, 11.0, 11.0, 2.0]])
+    # The second query, ln 7, lies ln(7/1), ln(7/2) and ln(7/3) away: shares of 1, 2 and 3 sixths.
+    expected = torch.tensor([[6.0, 3.0, 2.0, 14.0, 2.0], [11 / 6, 22 / 6, 33 / 6, 22 / 6 + 33 / 6, 2.0]])
+    expect(learner.attend(query, key, value, learner.Nearness()), expected, "output")
+
+
+@visible("attend")
+def test_scores_are_taken_as_they_are(learner):
+    """Whoever brings a score has settled its size. The query and the keys are 4 wide, and the distances 0 and ln 3. Do they reach softmax unchanged?"""
+    query, key = torch.zeros(1, 4), torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 3.0, 1.0]]).log()
+    value = torch.tensor([[4.0, 0.0, 8.0], [0.0, 4.0, 8.0]])
+    expect(learner.attend(query, key, value, learner.Nearness()), torch.tensor([[3.0, 1.0, 8.0]]), "output")
+
+
+@hidden("attend")
+def test_fresh_attention(learner, reference, draw):
+    """Compare by the score that is given, normalise each query's scores by softmax, average the values. Which of the three is missing, or along the wrong axis?"""
+    for batch, queries, keys, d_k in (((), 3, 7, 5), ((), 5, 2, 3), ((), 1, 5, 2), ((2,), 3, 5, 7), ((2, 3), 7, 5, 3)):
+        query, key, value = draw(*batch, queries, d_k), draw(*batch, keys, d_k), draw(*batch, keys, 11)
+        came = learner.attend(query, key, value, learner.Nearness())
+        expect(came, reference.attend(query, key, value, reference.Nearness()), "output")
+
+
+@visible("large_scores")
+def test_keys_far_away(learner):
+    """The scores are -2000 and -1000, whose powers of e are too small for any float, and yet the second key is by far the better. Who takes care of that, if you let it?"""
+    query, key, value = torch.zeros(1, 1), torch.tensor([[2000.0], [1000.0]]), torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    expect(learner.attend(query, key, value, learner.Nearness()), value[1:], "output")
+
+
+@hidden("large_scores")
+def test_fresh_keys_far_away(learner, reference, draw):
+    """The scores lie below -900, whose powers of e are too small for any float. Who takes care of that, if you let it?"""
+    # So far apart that rounding cannot matter: the third key gets everything.
+    query, key, value = draw(3, 1), draw(5, 1) + torch.tensor([[3000.0], [2000.0], [1000.0], [5000.0], [4000.0]]), draw(5, 7)
+    came = learner.attend(query, key, value, learner.Nearness())
+    expect(came, reference.attend(query, key, value, reference.Nearness()), "output")
+
+
+@visible("gradient")
+def test_gradient_comes_back(learner, draw):
+    """What is learnt is learnt by gradients, so each input must get one. Where does your code leave the graph that autograd follows?"""
+    _expect_gradients(learner, draw, 3, 5)
+
+
+@hidden("gradient")
+def test_fresh_gradients(learner, draw):
+    """What is learnt is learnt by gradients, so each input must get one. Where does your code leave the graph that autograd follows?"""
+    _expect_gradients(learner, draw, 7, 3)
+
+
+@visible("middle")
+def test_key_between_two_others(learner):
+    """The key 0 must score higher than the keys on both sides, by 0.1. One tanh only rises or only falls: how could two together rise and then fall, and what does the query have to do with it?"""
+    _expect_middle(learner, torch.tensor([[-1.0], [0.0], [1.0]]))
+
+
+@visible("middle")
+def test_key_between_two_far_away(learner):
+    """The keys beside 0 lie further out now, and 0 must still score highest, by 0.1. What becomes of your scores far from 0?"""
+    _expect_middle(learner, torch.tensor([[-10.0], [0.0], [10.0]]))
+
+
+@hidden("middle")
+def test_fresh_keys_on_both_sides(learner, draw):
+    """Wherever the keys on both sides lie, at 1 or beyond, the key 0 must score highest, by 0.1. What becomes of your scores between near and far?"""
+    for left, right in (1 + 3 * draw(5, 2).abs()).tolist():
+        _expect_middle(learner, torch.tensor([[-left], [0.0], [right]]))
+
+
+@gpu
+@hidden("attend")
+def test_attention_on_the_gpu(learner, reference, draw):
+    """On a GPU everything that takes part must be there. Which tensor does your code make on the CPU?"""
+    query, key, value, there = draw(3, 2), draw(5, 2), draw(5, 7), learner.on("cuda")
+    expect(there.attend(query, key, value, there.Nearness()), reference.attend(query, key, value, reference.Nearness()), "output")
+
+
+@gpu
+@hidden("additive")
+def test_additive_scores_on_the_gpu(learner, reference, draw):
+    """On a GPU everything that takes part must be there. Which tensor does your code make on the CPU?"""
+    inputs = draw(3, 2), draw(7, 5), draw(2, 11), draw(5, 11), draw(11)
+    expect(learner.on("cuda").additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
+
+
+def _expect_gradients(learner, draw, queries: int, keys: int) -> None:
+    pair = {"query": draw(queries, 2), "key": draw(keys, 2)}
+    # Small, so that no tanh is so flat that a 32-bit gradient of it is 0.
+    learnt = {"w_query": draw(2, 11, scale=0.3), "w_key": draw(2, 11, scale=0.3), "w": draw(11, scale=0.3)}
+    value = draw(keys, 13)
+    _expect_reached("dot_product_scores", learner.dot_product_scores, pair)
+    _expect_reached("additive_scores", learner.additive_scores, {**pair, **learnt})
+    _expect_reached("weighted_average", learner.weighted_average, {"matches": draw(queries, keys).abs(), "value": value})
+    _expect_reached("attend", learner.attend, {**pair, "value": value}, score=learner.Nearness())
+
+
+def _expect_reached(name: str, function, inputs: dict, **more) -> None:
+    came = function.gradients(**inputs, **more, wrt=list(inputs))
+    reached = tuple(which for which, gradient in zip(inputs, came) if gradient is not None and bool((gradient != 0).any()))
+    expect(reached, tuple(inputs), f"inputs of {name} that a gradient reaches")
+
+
+def _expect_middle(learner, key) -> None:
+    """Raise `Wrong` unless the query (1) scores the second of three keys highest, by the learner's own matrices."""
+    came = learner.prefer_the_middle()
+    if not (isinstance(came, tuple) and len(came) == 3):
+        raise Wrong("what is returned", "w_query, w_key and w belong together here, and one tuple of three must come back", came)
+    w_query, w_key, w = (part.double() for part in came)
+    shapes = tuple(tuple(part.shape) for part in (w_query, w_key, w))
+    expect(shapes, ((1, w.numel()), (1, w.numel()), (w.numel(),)), "shapes of w_query, w_key and w")
+    left, middle, right = scores = torch.tanh(w_query + key.double() @ w_key) @ w
+    if not (middle >= left + 0.1 and middle >= right + 0.1):
+        places = ", ".join(f"{place:.4g}" for place in key.flatten().tolist())
+        raise Wrong(f"scores of the keys {places}", "the second should be higher than the others by 0.1 at least", scores)
