@@ -36,9 +36,10 @@ from check import check
 # Place $t$ gets a row of `d_model` numbers. Hand $i$ of its clock fills two neighbours, and both turn at one speed:
 #
 # $$
-# \text{place}_{t,\,2i} = \sin\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
-# \qquad
-# \text{place}_{t,\,2i+1} = \cos\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
+# \begin{aligned}
+# \text{place}_{t,\,2i} &= \sin\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right) \\[1ex]
+# \text{place}_{t,\,2i+1} &= \cos\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
+# \end{aligned}
 # $$
 #
 # * Places are counted from 0. Example: with `d_model` 4, place 1 is $(0.8415, 0.5403, 0.0100, 1.0000)$.
