@@ -1,5 +1,6 @@
 """A known mistake is named, behind both doors; a right answer never gets a name."""
 import json
+from functools import lru_cache
 
 import pytest
 
@@ -9,7 +10,7 @@ from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
-from autograder.kit.outcome import Outcome
+from autograder.kit.outcome import Outcome, Verdict
 from autograder.kit.suite import VISIBLE_SEED, failure
 from autograder.release import EXERCISES
 
@@ -17,10 +18,14 @@ MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.
 VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
 
 
+@lru_cache(maxsize=None)
+def judged(name: str, mistake: str) -> list[Verdict]:
+    return judge(exercises.load(name), known_learner(name, mistake), seed=99)
+
+
 @pytest.mark.parametrize("name, mistake", MISTAKES)
 def test_judge_names_every_mistake(name, mistake):
-    exercise = exercises.load(name)
-    verdicts = [v for v in judge(exercise, known_learner(name, mistake), seed=99) if v.outcome is not Outcome.PASSED]
+    verdicts = [v for v in judged(name, mistake) if v.outcome is not Outcome.PASSED]
     # In one check two mistakes may have the same output; over all checks the right one is named.
     assert mistake in {v.mistake.name for v in verdicts if v.mistake}
     assert [v.check for v in verdicts if v.outcome is Outcome.WRONG and not v.mistake] == []
@@ -38,6 +43,8 @@ def test_notebook_names_what_its_visible_tests_see(name, mistake):
     named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), lambda: failed, facts) for check, t in first.items()}
     wrong = [check for check in first if errors[first[check]].outcome is Outcome.WRONG]
     assert all(named[check] for check in wrong)
+    # What `check()` says is what the judge says, as far as visible tests go.
+    assert failed <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
 
 
 @pytest.mark.parametrize("name, variant", VARIANTS)

@@ -66,23 +66,6 @@ def _printed(text: str) -> dict:
     return {check: float(mark) for check, mark in re.findall(r"^(\w+): ([\d.]+) of [\d.]+ \(", text, re.MULTILINE)}
 
 
-def test_visible_door_agrees_where_tests_are_visible(exercise, tmp_path):
-    """What `check()` says of a mistake is what the judge says, as far as visible tests go."""
-    from autograder.judge import judge, known_learner
-
-    for mistake in exercise.mistakes:
-        learner = known_learner(exercise.name, mistake.name)
-        hidden_too = {v.check for v in judge(exercise, learner, seed=3) if v.outcome is not Outcome.PASSED}
-        visible = {t.check for t in exercise.tests if not t.hidden and not t.gpu and _fails(t, learner)}
-        assert visible <= hidden_too
-
-
-def _fails(test, learner) -> bool:
-    from autograder.kit.suite import VISIBLE_SEED, failure
-
-    return failure(test, learner, VISIBLE_SEED) is not None
-
-
 def test_second_grading_gives_the_same_and_judges_nothing_again(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head, single_head.mistakes[0])
     first = [entry for _, _, entry in grade(course, ["single_head"]) if entry]

@@ -87,7 +87,8 @@ class Operations:
         # What an answer draws at random is the same each time: a mistake that starts at random can
         # then be recognised, and nobody is right by luck. The learner's own draws are left alone.
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+            # torch.manual_seed would write down the stack for each kind of device: more than all other work of a call.
+            torch.manual_seed(0) if device else torch.default_generator.manual_seed(0)
             result = function(*args, **kwargs)
         return result.to(device) if device and isinstance(result, nn.Module) else result
 
