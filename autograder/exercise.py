@@ -39,11 +39,11 @@ class Exercise:
     def name(self) -> str:
         return self.folder.name
 
-    @property
+    @cached_property
     def forbidden(self) -> list[str]:
         return names(list(self.forbidden_lists))
 
-    @property
+    @cached_property
     def checks(self) -> dict[str, float]:
         """The points of each check, in the notebook's order."""
         return {cell.id: cell.points for cell in self.cells if cell.kind == CHECK}
@@ -57,7 +57,7 @@ class Exercise:
         """The cells that run before any check: imports, given code and answers."""
         return [cell for cell in self.cells if cell.kind in (ANSWER, SETUP)]
 
-    @property
+    @cached_property
     def promised(self) -> dict[str, set[str]]:
         """The names that each answer cell is to define."""
         return {cell.id: defined_names(cell.source) for cell in self.answers}

@@ -10,8 +10,10 @@ from pathlib import Path
 from threading import Timer
 from typing import Iterator
 
+from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
-from nbgrader.api import BaseCell, Comment, Grade, GradeCell, Gradebook, InvalidEntry, MissingEntry, Notebook, SolutionCell, SourceCell, SubmittedNotebook, app_log
+from nbgrader import api
+from nbgrader.api import BaseCell, Comment, Grade, GradeCell, Gradebook, InvalidEntry, MissingEntry, Notebook, SolutionCell, SourceCell, Student, SubmittedAssignment, SubmittedNotebook, app_log
 from nbgrader.preprocessors import ComputeChecksums, LockCells, NbGraderPreprocessor, SaveCells
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
@@ -30,11 +32,16 @@ SAY_AFTER = 3.0
 
 
 def find_own_commands() -> None:
-    """Put this environment's commands on the path: a new gradebook makes nbgrader call alembic by name."""
+    """Put this environment's commands on the path: `nbgrader db upgrade` calls alembic by name."""
     own = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", "")
     if own not in path.split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([own, path])
+
+
+def ask_no_program() -> None:
+    """Let a new gradebook learn its version from nbgrader's own folder: nbgrader would start a program to read it there."""
+    api.get_alembic_version = lambda: ScriptDirectory(str(Path(api.__file__).parent / "alembic")).get_current_head()
 
 
 def be_patient() -> None:
@@ -53,7 +60,7 @@ def _wait_when_locked(connection, record) -> None:
 
 def opened(url: str) -> Gradebook:
     """Return the gradebook at `url`, made if there is none; raises `GradebookBusy` or `NoSpace`."""
-    find_own_commands()
+    ask_no_program()
     be_patient()
     if make_url(url).get_backend_name() != "sqlite":
         return Gradebook(url)
@@ -212,12 +219,12 @@ def record(gradebook: Gradebook, entry: Entry) -> tuple[dict[str, float], dict[s
     """
     scores = {verdict.check: verdict.score for verdict in entry.verdicts}
     with whole(gradebook):
-        mine = _submitted(gradebook, entry)
-        for grade in mine.grades:
-            grade.auto_score = scores.get(grade.name)
+        grades, comments = _rows(gradebook.db, _submitted(gradebook, entry))
+        for check, grade in grades.items():
+            grade.auto_score = scores.get(check)
             grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
-        marks = {grade.name: _marked(grade) for grade in mine.grades if grade.manual_score is not None or grade.extra_credit}
-        return marks, {comment.name: comment.manual_comment for comment in mine.comments if comment.manual_comment}
+        marks = {check: _marked(grade) for check, grade in grades.items() if grade.manual_score is not None or grade.extra_credit}
+        return marks, {cell: comment.manual_comment for cell, comment in comments.items() if comment.manual_comment}
 
 
 def _marked(grade: Grade) -> float:
@@ -227,15 +234,32 @@ def _marked(grade: Grade) -> float:
 
 
 def _submitted(gradebook: Gradebook, entry: Entry) -> SubmittedNotebook:
-    """Return the submission's rows, those added that are missing: the exercise may have grown."""
-    gradebook.update_or_create_student(entry.learner)
-    with gradebook.db.no_autoflush:  # nbgrader builds the new rows in an order that a flush disturbs
-        submission = gradebook.update_or_create_submission(entry.exercise, entry.learner)
-        notebook = gradebook.find_notebook(entry.exercise, entry.exercise)
-        mine = next((n for n in submission.notebooks if n.notebook_id == notebook.id), None)
-        mine = mine or SubmittedNotebook(notebook=notebook, assignment=submission)
-        for kind, cells, rows in ((Grade, notebook.grade_cells, mine.grades), (Comment, notebook.solution_cells, mine.comments)):
-            have = {row.cell_id for row in rows}
-            rows.extend([kind(cell=cell, cell_id=cell.id) for cell in cells if cell.id not in have])
-    gradebook.db.flush()
-    return mine
+    """Return the row of a submission, made if there is none.
+
+    By hand, because nbgrader's own functions ask for every cell of every row one at a time.
+    """
+    session, notebook = gradebook.db, gradebook.find_notebook(entry.exercise, entry.exercise)
+    if session.get(Student, entry.learner) is None:
+        gradebook.add_student(entry.learner)
+    about = {"assignment_id": notebook.assignment_id, "student_id": entry.learner}
+    assignment = session.query(SubmittedAssignment).filter_by(**about).one_or_none() or _added(session, SubmittedAssignment(**about))
+    about = {"notebook_id": notebook.id, "assignment_id": assignment.id}
+    return session.query(SubmittedNotebook).filter_by(**about).one_or_none() or _added(session, SubmittedNotebook(**about))
+
+
+def _rows(session, mine: SubmittedNotebook) -> tuple[dict[str, Grade], dict[str, Comment]]:
+    """Return a submission's grades by check and comments by answer cell, those added that are missing: the exercise may have grown."""
+    cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=mine.notebook_id).all()
+    found = []
+    for kind, of in ((Grade, "GradeCell"), (Comment, "SolutionCell")):
+        have = {row.cell_id: row for row in session.query(kind).filter_by(notebook_id=mine.id)}
+        rows = {name: have.get(cell) or kind(cell_id=cell, notebook_id=mine.id) for cell, name, type_ in cells if type_ == of}
+        session.add_all(rows.values())
+        found.append(rows)
+    return tuple(found)
+
+
+def _added(session, row):
+    session.add(row)
+    session.flush()  # gives it its id
+    return row

@@ -1,8 +1,7 @@
 """The notebook that instructors see: the master's cells, the learner's answers, the judge's words."""
 from __future__ import annotations
 
-from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat import NotebookNode, from_dict
 
 from .exercise import Exercise
 from .kit.outcome import Verdict
@@ -27,5 +26,7 @@ def annotated(notebook: NotebookNode, verdicts: list[Verdict]) -> NotebookNode:
         verdict = by_check.get(cell.id)
         if verdict is not None:
             cell.execution_count = None
-            cell.outputs = [new_output("display_data", {"text/html": as_html(verdict), "text/plain": as_text(verdict)})]
+            shown = {"text/html": as_html(verdict), "text/plain": as_text(verdict)}
+            # Not by new_output, which checks each against the format: writing checks the whole notebook once.
+            cell.outputs = [from_dict({"output_type": "display_data", "metadata": {}, "data": shown})]
     return notebook

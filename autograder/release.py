@@ -6,6 +6,8 @@ import json
 import math
 import re
 import shutil
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 
 import nbformat
@@ -15,7 +17,7 @@ from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums
 from traitlets.config import Config
 
 from . import exercise as exercises
-from .exercise import ROOT, Exercise, digest
+from .exercise import ROOT, Exercise, digest, read
 from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
 from .kit.suite import VISIBLE_SEED
@@ -102,7 +104,12 @@ def source_notebook(exercise: Exercise) -> NotebookNode:
 
 def released_notebook(exercise: Exercise) -> NotebookNode:
     """Return the notebook without its answers, made by nbgrader's own steps."""
-    notebook = source_notebook(exercise)
+    return deepcopy(_released_notebook(exercise.folder))
+
+
+@lru_cache
+def _released_notebook(folder: Path) -> NotebookNode:
+    notebook = source_notebook(read(folder))
     for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):
         notebook, _ = step(config=stub_config()).preprocess(notebook, {})
     return notebook

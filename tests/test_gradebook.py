@@ -135,7 +135,7 @@ def test_kill_between_any_two_statements_leaves_all_or_nothing(book, course, sin
 
 
 def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
-    """Enter the marks in a process that is killed after so many statements."""
+    """Enter the marks in a process that is killed after so many statements, the commit among them."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -150,6 +150,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
                 event.listen(book.engine, "connect", lambda connection, record: connection.execute("pragma cache_size = 1"))
                 book.engine.dispose()
             event.listen(book.engine, "before_cursor_execute", kill)
+            event.listen(book.engine, "commit", kill)  # all is written then, and nothing is entered
             books.record(book, entry)
         finally:
             os._exit(0)

@@ -14,15 +14,16 @@ class Learner:
     `send(operation, *arguments)` is `Operations` in the notebook and the wire in the judge.
     """
 
-    def __init__(self, send, device: str | None = None, calls: list[str] | None = None):
+    def __init__(self, send, device: str | None = None, calls: list | None = None):
         self._send = send
         self._device = device
-        self._calls = [""] if calls is None else calls
+        self._calls = [("", (), {})] if calls is None else calls
 
     @property
     def last_call(self) -> str:
         """Return the latest call as text, as a learner would have typed it."""
-        return self._calls[-1]
+        title, args, kwargs = self._calls[-1]
+        return call(title, tuple(map(_shown, args)), {name: _shown(a) for name, a in kwargs.items()}) if title else ""
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
@@ -34,7 +35,7 @@ class Learner:
         return Callee(self, name, name)
 
     def _ask(self, operation: str, callee: Callee, args: tuple, kwargs: dict, **more):
-        self._calls[-1] = call(callee.title, tuple(map(_shown, args)), {k: _shown(v) for k, v in kwargs.items()})
+        self._calls[-1] = callee.title, args, kwargs
         args = tuple(_target(a) for a in args)
         kwargs = {name: _target(a) for name, a in kwargs.items()}
         result = self._send(operation, callee.target, args, kwargs, **more)

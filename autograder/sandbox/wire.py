@@ -48,9 +48,7 @@ def send(link: socket.socket, message: dict) -> None:
     header = {"message": packed, "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}
     text = json.dumps(header, allow_nan=False).encode()
     try:
-        link.sendall(struct.pack("<I", len(text)) + text)
-        for tensor in tensors:
-            link.sendall(_bytes_of(tensor))
+        link.sendall(b"".join([struct.pack("<I", len(text)), text, *map(_bytes_of, tensors)]))
     except OSError as error:
         raise Closed(str(error)) from None
 

@@ -6,12 +6,14 @@ has used torch's thread pool cannot be forked safely. It holds nothing worth ste
 from __future__ import annotations
 
 import array
+import gc
 import os
 import resource
 import signal
 import socket
 from pathlib import Path
 
+import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
 import torch
 
 from . import confine, wire, worker
@@ -28,6 +30,8 @@ def main(told: dict) -> None:
     told["megabytes_at_rest"] = _address_space()
     confine.adopt_orphans()
     shell = _shell()
+    gc.collect()
+    gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
     wire.send(judge, {"ready": os.getpid()})
     while True:
         try:

@@ -50,8 +50,8 @@ class Test:
     def run(self, learner, seed: int, reference=None) -> None:
         """Run the test on `learner`; raises `Wrong` or `Stopped` when it does not pass."""
         have = {"learner": learner, "reference": reference, "draw": self.draw(seed)}
-        wanted = inspect.signature(self.function).parameters
-        self.function(**{name: have[name] for name in wanted})
+        code = self.function.__code__
+        self.function(**{name: have[name] for name in code.co_varnames[: code.co_argcount]})
 
     def draw(self, seed: int) -> Draw:
         return Draw(seed if self.hidden else VISIBLE_SEED, self.name)
