@@ -4,13 +4,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import click
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
@@ -85,18 +87,25 @@ def sample() -> None:
 @click.option("--level", default=None, help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]")
 @click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
 @click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.")
+@click.option("--jobs", default=None, type=click.IntRange(1), help="Judges that work at the same time.  [default: the cores]")
+@click.option("--cluster", default=None, help="The address of a dask scheduler whose workers judge, such as tcp://10.0.0.5:8786.")
+@click.option("--db", default=None, help="The gradebook's URL, such as postgresql+psycopg://user@host/course.  [default: ATTENTION_DB, else a file in the course]")
 @click.argument("exercise", nargs=-1)
-def grade(exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None) -> None:
+def grade(
+    exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None, jobs: int | None, cluster: str | None, db: str | None
+) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
     from .course import Course
     from .exercise import all_names, load
     from .files import write_whole
     from .grading import grade as run, handed_in, judged_before
+    from .jobs import cores
     from .limits import Limits
     from .report import report_page
     from .sandbox.levels import offered, required
 
-    course, names = Course(), [load(name).name for name in exercise] or all_names()
+    course = Course(database=db) if db else Course()
+    names = [load(name).name for name in exercise] or all_names()
     limits = Limits(request_seconds=seconds) if seconds else Limits()
     count = len(handed_in(course, names))
     if not count:
@@ -105,9 +114,13 @@ def grade(exercise: tuple[str, ...], again: bool, level: str | None, trust_submi
     if not again and (before := judged_before(course, names, limits)):
         console.print(f"{before} of {count} were judged before; {count - before} to judge")
     sandbox = offered() if level == "best" else required(trust_submissions, level)
-    console.print(f"sandbox: {sandbox.name}")
-    entries = _with_progress(run(course, names, limits, again, sandbox), count)
+    jobs = min(jobs or cores(), count)
+    where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
+    console.print(f"sandbox: {sandbox.name}, {where}")
+    changed: list = []
+    entries = _with_progress(run(course, names, limits, again, sandbox, jobs, changed, cluster), count)
     _print_marks(entries)
+    _print_changes(changed)
     report = course.root / "report.html"
     write_whole(report, report_page(entries))
     console.print(f"the class: {_short(report)}")
@@ -123,18 +136,46 @@ def _short(path: Path) -> Path:
 
 
 def _with_progress(steps, count: int) -> list:
-    entries = []
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    """Return the entries; show how many there are, at what rate, how long it will take, and what became of them so far."""
+    entries, outcomes = [], Counter()
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), rate, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"))
+    begun = time.monotonic()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("starting the judge", total=count)
-        for learner, exercise, entry in steps:
-            progress.update(task, description=f"{_plain(learner)} {exercise}")
-            if entry is not None:
-                entries.append(entry)
-                progress.advance(task)
-                if not console.is_terminal:
-                    console.print(_line(entry))
+        task = progress.add_task("starting the judges", total=count, rate="")
+        for _, _, entry in steps:
+            if entry is None:
+                continue
+            entries.append(entry)
+            outcomes[_kind(entry)] += 1
+            rate = f"{len(entries) / max(time.monotonic() - begun, 0.1):.1f} a second"
+            progress.update(task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in outcomes.items()))
+            if not console.is_terminal:
+                console.print(f"{len(entries):>{len(str(count))}} of {count}  {_line(entry)}")
     return entries
+
+
+def _kind(entry) -> str:
+    """Return in two words what became of a submission."""
+    from .kit.outcome import Outcome
+
+    if entry.refused:
+        return "not judged"
+    if entry.score is None:
+        return "to be judged again"
+    return "all right" if all(v.outcome is Outcome.PASSED for v in entry.verdicts) else "with mistakes"
+
+
+def _print_changes(changed: list) -> None:
+    """Print whose marks are others than before, and why."""
+    if not changed:
+        return
+    table = Table(title=f"Marks that changed: {len(changed)}", title_justify="left")
+    for column in ("learner", "exercise", "check", "before", "now", "why"):
+        table.add_column(column)
+    for change in sorted(changed, key=lambda c: (c.exercise, c.learner)):
+        table.add_row(_plain(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
+    console.print(table)
 
 
 def _line(entry) -> str:

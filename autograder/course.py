@@ -22,6 +22,7 @@ class Course:
     """The folders of one course; nbgrader_config.py names the same ones."""
 
     root: Path = field(default_factory=course_root)
+    database: str | None = field(default_factory=lambda: os.environ.get("ATTENTION_DB"))  # a URL, where the gradebook is not a file
 
     @property
     def submitted(self) -> Path:
@@ -29,7 +30,7 @@ class Course:
 
     @property
     def gradebook_url(self) -> str:
-        return f"sqlite:///{self.root / 'gradebook.db'}"
+        return self.database or f"sqlite:///{self.root / 'gradebook.db'}"
 
     @property
     def lock(self) -> Path:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from .errors import GradebookBusy, MarksByHand, NoSpace
+from .errors import GradebookAway, GradebookBusy, MarksByHand, NoSpace
 from .exercise import Exercise
 from .files import beside_of, put_in_place
 from .journal import Entry
@@ -63,7 +63,8 @@ def opened(url: str) -> Gradebook:
     ask_no_program()
     be_patient()
     if make_url(url).get_backend_name() != "sqlite":
-        return Gradebook(url)
+        with _in_words(url):
+            return Gradebook(url)
     with _in_words(url):
         _make(Path(make_url(url).database))
         with _said():
@@ -105,11 +106,13 @@ def _said() -> Iterator[None]:
 
 @contextmanager
 def _in_words(url: str) -> Iterator[None]:
-    """Raise what SQLite says of a locked gradebook or a full disk as an error for a person."""
+    """Raise what a database says of being locked, full or away as an error for a person."""
     try:
         yield
     except (OperationalError, InvalidEntry) as error:
         path = make_url(url).database
+        if make_url(url).get_backend_name() != "sqlite":
+            raise GradebookAway(make_url(url).render_as_string(hide_password=True), str(getattr(error, "orig", error))) from error
         if "database is locked" in str(error):
             raise GradebookBusy(path) from error
         if "database or disk is full" in str(error):

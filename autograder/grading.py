@@ -1,7 +1,9 @@
 """Grading: every submission of a course, from the file handed in to the gradebook."""
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, replace
 from logging import getLogger
 from typing import Iterator
 
@@ -12,32 +14,57 @@ from . import exercise as exercises
 from . import gradebook as books
 from . import journal
 from .course import Course
-from .errors import Refused
+from .errors import CannotGoOn, Refused
 from .exercise import Exercise
 from .feedback import feedback_page
 from .files import remove_half_written, write_whole
+from .jobs import Here, judges
 from .journal import Entry
-from .judge import Session, judge
-from .kit.outcome import Outcome, Verdict
+from .judging import Task, judged_text, our_failure
+from .kit.outcome import Verdict
 from .limits import Limits
 from .lock import held
 from .notebooks import annotated, rebuilt
-from .sandbox.host import Zygote
 from .sandbox.levels import Level
-from .submission import Submission, check_learner, read
+from .submission import Submission, check_learner, is_learner, read
 
 log = getLogger("autograder")
 LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
+TRIES = 3  # a judge's process that dies takes with it what it was at, and what the others were at
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mark that is another one than before."""
+
+    learner: str
+    exercise: str
+    check: str
+    before: float | None
+    after: float | None
+    reason: str
+
+
+@dataclass
+class Work:
+    """A submission on its way: what is known of it, and what is being judged."""
+
+    submission: Submission
+    keys: dict[str, str]
+    known: Entry | None
+    reasons: dict[str, str]  # of the checks that are being judged again
+    task: Task | None = None
+    future: Future | None = None
 
 
 class Grader:
-    """Judges submissions of one course; starts the sandbox when the first one needs it."""
+    """Judges submissions of one course, by the executor that it is given, or in this process."""
 
-    def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None):
+    def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Executor | None = None):
         self.course, self.limits, self.again = course, limits, again
         self.level = level  # of the sandbox; None: the one that every command asks for
         self.seed = course.seed()
-        self._zygote: Zygote | None = None
+        self.executor = executor or Here()
 
     def __enter__(self) -> Grader:
         return self
@@ -46,91 +73,126 @@ class Grader:
         self.close()
 
     def close(self) -> None:
-        """End the sandbox, if one was started."""
-        if self._zygote is not None:
-            self._zygote.close()
-        self._zygote = None
+        """End the judges."""
+        self.executor.shutdown()
 
     def entry(self, submission: Submission) -> Entry:
-        """Return what the judge says; from the journal if it has said so before."""
+        """Return what the judge says; from the journal where it has said so before."""
+        return self.finish(self.begin(submission))
+
+    def begin(self, submission: Submission) -> Work:
+        """Hand to a judge what the journal does not tell of a submission."""
         exercise = exercises.load(submission.exercise)
-        known = self.known(submission)
-        if known and not self.again:
-            return known
-        verdicts = self._judge_twice(exercise, submission)
-        entry = Entry(submission.learner, exercise.name, self._key(submission), tuple(_noted(v, submission, exercise) for v in verdicts))
-        if known and not entry.settled:  # a failure of ours takes nothing away
-            return known
+        work = self._known(submission, exercise)
+        if work.reasons:
+            checks = tuple(check for check in exercise.checks if check in work.reasons)
+            work.task = Task(submission, checks, self.seed, self.limits, self.level)
+            work.future = self.executor.submit(judged_text, work.task.as_text())
+        return work
+
+    def _known(self, submission: Submission, exercise: Exercise) -> Work:
+        known = journal.read(self.course, submission.learner, exercise.name)
+        keys = journal.keys_of(submission, exercise, self.seed, self.limits)
+        checks = list(exercise.checks)
+        if known is None or known.refused:
+            return Work(submission, keys, None, dict.fromkeys(checks, "it is new"))
+        reasons = dict.fromkeys(checks, "it was asked for") if self.again else journal.affected(known, keys, checks)
+        return Work(submission, keys, known, reasons)
+
+    def is_known(self, submission: Submission) -> bool:
+        """Return whether the journal tells all of this very submission."""
+        return not self._known(submission, exercises.load(submission.exercise)).reasons
+
+    def finish(self, work: Work) -> Entry:
+        """Return the entry when its judge is done, and keep it."""
+        if work.task is None and work.known.keys == work.keys:
+            return work.known
+        exercise = exercises.load(work.submission.exercise)
+        new = {v.check: _noted(v, work.submission, exercise) for v in self._verdicts(work)}
+        old = {v.check: v for v in work.known.verdicts} if work.known else {}
+        verdicts = tuple((old | new)[check] for check in exercise.checks)
+        entry = Entry(work.submission.learner, exercise.name, work.keys, verdicts)
+        if not entry.settled and work.known and work.known.settled and work.known.keys == work.keys:
+            return work.known  # a failure of ours takes nothing away
         journal.write(self.course, entry)
         return entry
 
-    def known(self, submission: Submission) -> Entry | None:
-        """Return what the journal says of this very submission, if all of it was judged."""
-        known = journal.read(self.course, submission.learner, submission.exercise)
-        return known if known and known.key == self._key(submission) and known.settled else None
-
-    def _key(self, submission: Submission) -> str:
-        return journal.key_of(submission, exercises.load(submission.exercise), self.seed, self.limits)
-
-    def _judge_twice(self, exercise: Exercise, submission: Submission) -> list[Verdict]:
-        """Return the verdicts. A process that died counts against the learner when it dies twice:
-        once may be our doing, or that of whoever ends processes on this machine."""
-        verdicts, doubts = self._judge(exercise, submission)
-        if not doubts:
-            return verdicts
-        again, left = self._judge(exercise, submission)
-        return again if left < doubts else verdicts
-
-    def _judge(self, exercise: Exercise, submission: Submission) -> tuple[list[Verdict], int]:
-        """Return the verdicts, and how many things went wrong that need not be the learner's doing.
-
-        A death may show in other words than its own: without its imports an answer raises an error.
-        """
-        if self._zygote is None:
-            self._zygote = Zygote(self.level)
-        deaths = 0
-        try:
-            with Session(self._zygote, exercise, submission.answers, self.limits, submission.lost_names) as session:
-                verdicts = judge(exercise, session.learner, self.seed)
-                deaths = session.deaths
-        except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
-            reason = f"{type(error).__name__}: {error}"
-            verdicts = [Verdict(check, Outcome.JUDGE_FAILED, points, reason=reason) for check, points in exercise.checks.items()]
-        failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
-        if failures:
-            self.close()
-        return verdicts, failures + deaths
+    def _verdicts(self, work: Work) -> list[Verdict]:
+        if work.task is None:
+            return []
+        for number in range(TRIES):
+            try:
+                return [journal.verdict_of(told) for told in json.loads(work.future.result())]
+            except CannotGoOn:
+                raise
+            except Exception as error:  # the process that judged it died
+                reason = f"{type(error).__name__}: {error}"
+                work.future = self.executor.submit(judged_text, work.task.as_text()) if number < TRIES - 1 else None
+        return our_failure(work.task, reason)
 
 
-def grade(course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None) -> Iterator[tuple[str, str, Entry | None]]:
-    """Grade all that was handed in, one submission after the other.
+def changes(work: Work, entry: Entry) -> list[Change]:
+    """Return the marks that are others than before, where there were any."""
+    before = {v.check: v.score for v in work.known.verdicts} if work.known else {}
+    new = {v.check: v.score for v in entry.verdicts}
+    return [
+        Change(entry.learner, entry.exercise, check, before[check], new[check], work.reasons.get(check, ""))
+        for check in new
+        if check in before and before[check] != new[check]
+    ]
 
-    Yields (learner, exercise, None) before and (learner, exercise, entry) after each. Raises
-    `CannotGoOn`; what was judged until then is in the journal.
+
+def grade(
+    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, jobs: int = 1, changed: list[Change] | None = None, cluster: str | None = None
+) -> Iterator[tuple[str, str, Entry | None]]:
+    """Grade all that was handed in, by so many judges at a time.
+
+    Yields (learner, exercise, None) before and (learner, exercise, entry) after each; with several
+    judges, or on a cluster, in the order in which they are done. Adds to `changed` what is another mark than before.
+    Raises `CannotGoOn`; what was judged until then is in the journal.
     """
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
-        Grader(course, limits, again, level) as grader,
+        judges(jobs, level, cluster) as executor,
         books.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
         for name in names:
             books.prepare(gradebook, course.gradebook_url, exercises.load(name))
+        grader, waiting = Grader(course, limits, again, level, executor), []
         for learner, name in handed_in(course, names):
             yield learner, name, None
-            if entry := _grade_one(grader, gradebook, learner, exercises.load(name)):
-                yield learner, name, entry
+            if (work := _begin(grader, learner, exercises.load(name))) is not None:
+                waiting.append(work)
+            yield from _done(grader, gradebook, waiting, executor.ahead, changed)
+        yield from _done(grader, gradebook, waiting, 0, changed)
+
+
+def _done(grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], most: int, changed: list[Change] | None) -> Iterator[tuple[str, str, Entry]]:
+    """Enter the submissions that are judged, and wait for some until so many are left."""
+    while waiting:
+        ready = [work for work in waiting if isinstance(work, Entry) or work.future is None or work.future.done()]
+        if not ready and len(waiting) <= most:
+            return
+        if not ready:
+            wait([work.future for work in waiting], return_when=FIRST_COMPLETED)
+        for work in ready:
+            waiting.remove(work)
+            entry = _finish(grader, gradebook, work)
+            if changed is not None and isinstance(work, Work):
+                changed += changes(work, entry)
+            yield entry.learner, entry.exercise, entry
 
 
 def judged_before(course: Course, names: list[str], limits: Limits = Limits()) -> int:
     """Return how many of the submissions need no judging: the journal has a verdict on each check."""
     with Grader(course, limits) as grader:
-        return sum(_known(grader, *each) for each in handed_in(course, names))
+        return sum(_is_known(grader, *each) for each in handed_in(course, names))
 
 
-def _known(grader: Grader, learner: str, name: str) -> bool:
+def _is_known(grader: Grader, learner: str, name: str) -> bool:
     try:
-        return grader.known(read(grader.course.handed_in(learner, name), learner, exercises.load(name))) is not None
+        return grader.is_known(read(grader.course.handed_in(learner, name), learner, exercises.load(name)))
     except Refused:
         return False
 
@@ -140,27 +202,32 @@ def handed_in(course: Course, names: list[str]) -> list[tuple[str, str]]:
     return [(learner, name) for learner in course.learners() for name in names if (course.submitted / learner / name).exists()]
 
 
-def _grade_one(grader: Grader, gradebook: Gradebook, learner: str, exercise: Exercise) -> Entry | None:
-    """Return what became of one submission; None if it went away since it was listed."""
-    course = grader.course
+def _begin(grader: Grader, learner: str, exercise: Exercise) -> Work | Entry | None:
+    """Return a submission on its way to a judge, or why it is not; None if it went away since it was listed."""
     try:
         check_learner(learner)
-    except Refused as error:  # nothing is written under a name that is no name
-        return Entry(learner, exercise.name, "", refused=str(error))
-    try:
-        submission = read(course.handed_in(learner, exercise.name), learner, exercise)
+        return grader.begin(read(grader.course.handed_in(learner, exercise.name), learner, exercise))
     except Refused as error:
-        if not (course.submitted / learner / exercise.name).exists():
-            log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)
-            return None
-        entry = Entry(learner, exercise.name, "", refused=str(error))
-        journal.write(course, entry)
+        if (grader.course.submitted / learner / exercise.name).exists():
+            return Entry(learner, exercise.name, {}, refused=str(error))
+        log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)
+        return None
+
+
+def _finish(grader: Grader, gradebook: Gradebook, work: Work | Entry) -> Entry:
+    """Write what became of one submission: journal, notebook, marks, feedback. Return its entry."""
+    course = grader.course
+    entry = grader.finish(work) if isinstance(work, Work) else work
+    exercise = exercises.load(entry.exercise)
+    if isinstance(work, Work):
+        notebook = annotated(rebuilt(exercise, work.submission), list(entry.verdicts))
+        write_whole(course.autograded(entry.learner, exercise.name), nbformat.writes(notebook) + "\n")
+    elif not is_learner(entry.learner):  # nothing is written under a name that is no name
+        return entry
     else:
-        entry = grader.entry(submission)
-        notebook = annotated(rebuilt(exercise, submission), list(entry.verdicts))
-        write_whole(course.autograded(learner, exercise.name), nbformat.writes(notebook) + "\n")
+        journal.write(course, entry)
     by_hand = books.record(gradebook, entry)
-    write_whole(course.feedback(learner, exercise.name), feedback_page(entry, exercise, *by_hand))
+    write_whole(course.feedback(entry.learner, exercise.name), feedback_page(entry, exercise, *by_hand))
     return entry
 
 

@@ -4,22 +4,35 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from .course import Course
 from .exercise import ROOT, Exercise, digest
 from .files import write_whole
 from .kit.outcome import Named, Outcome, Verdict
 from .limits import Limits
+from .sources import needed_by
 from .submission import Submission
+
+JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "sources.py", "submission.py")
+WHY = {
+    "answers": "the answers changed",
+    "given": "the exercise's own cells changed",
+    "seed": "the course's seed changed",
+    "limits": "the limits changed",
+    "judge": "the judge changed",
+    "tests": "the tests of this check changed",
+    "mistakes": "the known mistakes or their hints changed",
+}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One submission's verdicts, or the reason why it could not be read."""
+    """One submission's verdicts and what they rest on, or the reason why it could not be read."""
 
     learner: str
     exercise: str
-    key: str
+    keys: dict[str, str]  # what a verdict depends on, by name; `tests:CHECK` for one check alone
     verdicts: tuple[Verdict, ...] = ()
     refused: str = ""
 
@@ -35,10 +48,46 @@ class Entry:
         return bool(self.verdicts) and all(v.outcome is not Outcome.JUDGE_FAILED for v in self.verdicts)
 
 
-def key_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits) -> str:
-    """Return a name for all that a verdict depends on: answers, tests, the judge, seed and limits."""
-    parts = [asdict(submission), digest(exercise.folder), digest(ROOT / "autograder"), seed, asdict(limits)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits) -> dict[str, str]:
+    """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
+    told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
+    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(asdict(limits)), "judge": _judge(), **told}
+
+
+@lru_cache
+def _keys_of_exercise(folder, content: str) -> dict[str, str]:
+    from .exercise import read
+
+    exercise = read(folder)
+    given = [[cell.id, cell.kind, cell.source] for cell in exercise.code]
+    tests = {f"tests:{check}": _name([points, needed_by(exercise, check)]) for check, points in exercise.checks.items()}
+    return {"given": _name([given, exercise.forbidden]), "mistakes": _name((folder / "mistakes.py").read_text(encoding="utf-8")), **tests}
+
+
+@lru_cache
+def _judge() -> str:
+    here = ROOT / "autograder"
+    return _name([digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE])
+
+
+def _name(thing) -> str:
+    return hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str, str]:
+    """Return the checks whose verdicts may not hold any more, each with the reason.
+
+    A mistake is named by all that fails: where one check is judged again, those that failed are too.
+    """
+    changed = [name for name in keys if known.keys.get(name) != keys[name]]
+    if common := [name for name in changed if name not in ("mistakes",) and not name.startswith("tests:")]:
+        return dict.fromkeys(checks, " and ".join(WHY[name] for name in common))
+    verdicts = {verdict.check: verdict for verdict in known.verdicts}
+    found = {name.removeprefix("tests:"): WHY["tests"] for name in changed if name.startswith("tests:")}
+    found |= {check: "it was not judged" for check in checks if check not in verdicts or verdicts[check].outcome is Outcome.JUDGE_FAILED}
+    if found or changed:
+        found |= {check: WHY["mistakes"] for check in checks if check not in found and verdicts[check].outcome is not Outcome.PASSED}
+    return found
 
 
 def write(course: Course, entry: Entry) -> None:
@@ -50,11 +99,13 @@ def read(course: Course, learner: str, exercise: str) -> Entry | None:
     """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
         told = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
-        return Entry(**{**told, "verdicts": tuple(map(_verdict, told["verdicts"]))})
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        entry = Entry(**{**told, "verdicts": tuple(map(verdict_of, told["verdicts"]))})
+        return entry if all(isinstance(key, str) for key in entry.keys.values()) else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def _verdict(told: dict) -> Verdict:
+def verdict_of(told: dict) -> Verdict:
+    """Return a verdict that was written down as JSON."""
     mistake = Named(**told["mistake"]) if told["mistake"] else None
     return Verdict(**{**told, "outcome": Outcome(told["outcome"]), "mistake": mistake})

@@ -10,6 +10,7 @@ import atexit
 import json
 import shutil
 import time
+from contextlib import ExitStack
 from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
@@ -26,8 +27,10 @@ from .course import Course
 from .errors import Refused
 from .feedback import feedback_page
 from .files import alive, own_name, remove_half_written, write_whole
-from .grading import Grader
+from .grading import Grader, Work
+from .jobs import cores, judges
 from .kit.source import printable
+from .journal import Entry
 from .lock import held
 from .notebooks import annotated, rebuilt
 from .submission import Submission, read
@@ -80,7 +83,7 @@ class Rebuild(NbGraderPreprocessor):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission = _submission(resources)
-        _leave_no_extras(_course(resources), submission)
+        _leave_no_extras(Course(), submission)
         new = rebuilt(exercises.load(submission.exercise), submission)
         new.metadata[BEING_JUDGED] = own_name()
         return new, resources
@@ -90,10 +93,11 @@ class Judge(NbGraderPreprocessor):
     """Judges the answers in the sandbox and writes the marks into the gradebook."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
-        submission, course = _submission(resources), _course(resources)
+        submission, course = _submission(resources), Course()
         exercise = exercises.load(submission.exercise)
+        ahead = _ahead(course)
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
-            entry = _grader(course).entry(submission)
+            entry = ahead.entry(submission, self.parent.parent.assignments)
             with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
                 by_hand = books.record(gradebook, entry)
             write_whole(course.feedback(entry.learner, entry.exercise), feedback_page(entry, exercise, *by_hand))
@@ -120,7 +124,7 @@ class Page(Exporter):
     def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
         notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader enters marks and comments
         about = resources["nbgrader"]
-        entry = journal.read(_course(resources), about["student"], about["assignment"])
+        entry = journal.read(Course(), about["student"], about["assignment"])
         if entry is None:
             raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
         given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
@@ -129,20 +133,44 @@ class Page(Exporter):
         return feedback_page(entry, exercises.load(entry.exercise), marks, comments), resources
 
 
+class Ahead:
+    """Judges the submissions that nbgrader will come to while it is busy with one: it takes them one by one."""
+
+    def __init__(self, course: Course):
+        self._stack = ExitStack()
+        self._executor = self._stack.enter_context(judges(cores(), None))
+        self._grader = Grader(course, executor=self._executor)
+        self._begun: dict[tuple[str, str], Work] = {}
+        atexit.register(self._stack.close)
+
+    def entry(self, submission: Submission, folders: list[str]) -> Entry:
+        """Return what the judge says of one; `folders` are all that nbgrader will come to, in its order."""
+        key = submission.learner, submission.exercise
+        begun = self._begun.pop(key, None)
+        work = begun if begun and begun.submission == submission else self._grader.begin(submission)
+        self._look_ahead([Path(folder).parts[-2] for folder in folders], submission)
+        return self._grader.finish(work)
+
+    def _look_ahead(self, learners: list[str], now: Submission) -> None:
+        place = learners.index(now.learner) + 1 if now.learner in learners else len(learners)
+        for learner in learners[place : place + self._executor.ahead]:
+            if (learner, now.exercise) not in self._begun:
+                try:
+                    path = self._grader.course.handed_in(learner, now.exercise)
+                    self._begun[learner, now.exercise] = self._grader.begin(read(path, learner, exercises.load(now.exercise)))
+                except Refused:
+                    pass  # it is refused when its turn comes
+
+
 @lru_cache
-def _grader(course: Course) -> Grader:
-    """Return the one grader of this process: its sandbox is started once, not for each learner."""
-    grader = Grader(course)
-    atexit.register(grader.close)
-    return grader
+def _ahead(course: Course) -> Ahead:
+    """Return the one grader of this process: its judges are started once, not for each learner."""
+    return Ahead(course)
 
 
-def _course(resources: dict) -> Course:
-    """Return the course that nbgrader's gradebook belongs to."""
-    return Course(Path(resources["nbgrader"]["db_url"].removeprefix("sqlite:///")).parent)
 
 
 def _submission(resources: dict) -> Submission:
-    about, course = resources["nbgrader"], _course(resources)
+    about, course = resources["nbgrader"], Course()
     exercise = exercises.load(about["assignment"])
     return read(course.handed_in(about["student"], exercise.name), about["student"], exercise)

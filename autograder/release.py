@@ -21,6 +21,7 @@ from .exercise import ROOT, Exercise, digest, read
 from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
 from .kit.suite import VISIBLE_SEED
+from .sources import needed
 
 EXERCISES = ROOT / "exercises"
 HANDOUT = ROOT / "autograder" / "handout"
@@ -148,33 +149,13 @@ def visible_tests(exercise: Exercise) -> str:
     text = path.read_text(encoding="utf-8")
     body = ast.parse(text).body
     hidden = {test.name for test in exercise.tests if test.hidden}
-    kept = _needed([node for node in body if getattr(node, "name", None) not in hidden])
+    kept = needed([node for node in body if getattr(node, "name", None) not in hidden])
     lines = text.splitlines()
     for node in reversed(body):
         if node not in kept:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             del lines[first - 1 : node.end_lineno]
     return _one_gap(re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE))
-
-
-def _needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without the helpers that nothing left uses any more."""
-    while True:
-        used = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-        kept = [n for n in nodes if not _is_idle(n, used)]
-        if kept == nodes:
-            return nodes
-        nodes = kept
-
-
-def _is_idle(node: ast.stmt, used: set[str]) -> bool:
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return node.name not in used and not node.decorator_list
-    if isinstance(node, ast.Assign):
-        return not {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)} & used
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return not {(a.asname or a.name).split(".")[0] for a in node.names} & used
-    return False
 
 
 def _kit_import(found: re.Match, kept: list[ast.stmt]) -> str:

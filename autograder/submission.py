@@ -51,9 +51,14 @@ class _Loose:
         return defined_names(self.source)
 
 
+def is_learner(name: str) -> bool:
+    """Return whether this is a learner's name, and not, say, a path."""
+    return bool(LEARNER.fullmatch(name)) and ".." not in name
+
+
 def check_learner(name: str) -> str:
-    """Return the learner's name; raises `Refused` if it is no name but, say, a path."""
-    if not LEARNER.fullmatch(name) or ".." in name:
+    """Return the learner's name; raises `Refused` if it is none."""
+    if not is_learner(name):
         raise Refused(f"learner {name[:80]!r}", "this is not a learner's name", "Use up to 64 letters, digits and _ . @ -, without .. and not beginning with . or -")
     return name
 

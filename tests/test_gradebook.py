@@ -58,7 +58,7 @@ def held_by_another(course, seconds: float):
 
 
 def judged(exercise, learner: str, outcome=Outcome.PASSED) -> Entry:
-    return Entry(learner, exercise.name, "key", tuple(Verdict(check, outcome, points) for check, points in exercise.checks.items()))
+    return Entry(learner, exercise.name, {}, tuple(Verdict(check, outcome, points) for check, points in exercise.checks.items()))
 
 
 def by_hand(book, learner: str, check: str) -> None:
@@ -201,7 +201,7 @@ def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_hea
     with held_by_another(course, seconds=60), pytest.raises(GradebookBusy, match="close that program and run the same command again"):
         list(run)
     assert read(course, "ada", "single_head").settled and marks(course) == ([], [])
-    monkeypatch.setattr("autograder.grading.Zygote", lambda: pytest.fail("something was judged again"))
+    monkeypatch.setattr("autograder.judging.Zygote", lambda: pytest.fail("something was judged again"))
     assert [entry.score for _, _, entry in grade(course, ["single_head"]) if entry] == [sum(single_head.checks.values())]
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 

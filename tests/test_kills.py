@@ -85,18 +85,19 @@ def survive(peace, course: Course, door: str, seed: str) -> None:
 
 def _disturb(course: Course, door: str, draw: random.Random) -> str:
     """Start a run and kill one of its processes; return what was done."""
-    moment, victim = draw.choice(("start", "lock", 1, 2, 3, 4)), draw.choice(("judge", "zygote", "worker"))
+    moment, age = draw.choice(("start", "lock", 1, 2, 3, 4)), draw.random()
     wait = draw.uniform(0, {"start": 6.0, "lock": 3.0}.get(moment, 0.3))
     process = _start(course, *DOORS[door])
     while process.poll() is None and not _has_come(moment, course):
         time.sleep(0.002)
     time.sleep(wait)
     tree = _tree(process)
+    victim = int(age * len(tree))
     if tree:
-        _kill({"judge": tree[0], "zygote": tree[min(1, len(tree) - 1)], "worker": tree[-1]}[victim])
+        _kill(tree[victim])
     process.communicate(timeout=300)
     _, alive = psutil.wait_procs(tree, timeout=ORPHANS_END)
-    what = f"{victim} killed {wait:.3f} s after {moment}, {len(tree)} processes, exit {process.returncode}"
+    what = f"process {victim} of {len(tree)} killed {wait:.3f} s after {moment}, exit {process.returncode}"
     assert not alive, f"{what}: still there: {alive}"
     return what
 
@@ -108,7 +109,7 @@ def _has_come(moment: str | int, course: Course) -> bool:
 
 
 def _tree(process: subprocess.Popen) -> list[psutil.Process]:
-    """Return the run's processes, the judge first and the youngest last."""
+    """Return the run's processes, the oldest first: the run itself, its judges, their zygotes, workers."""
     try:
         judge = psutil.Process(process.pid)
         return [judge, *sorted(judge.children(recursive=True), key=lambda p: (p.create_time(), p.pid))]

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from autograder import grading, nbgrader_door
+from autograder import judging, nbgrader_door
 from autograder.course import Course
 from autograder.errors import CourseBusy, NoSpace
 from autograder.files import HALF_WRITTEN, beside_of, remove_half_written, write_whole
@@ -161,7 +161,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
         def __init__(self, *given):
             raise OSError("no more processes")
 
-    monkeypatch.setattr("autograder.grading.Session", Broken)
+    monkeypatch.setattr("autograder.judging.Session", Broken)
     submission = read(graded.handed_in("ada", "single_head"), "ada", single_head)
     before = files(graded, "verdicts")
     with Grader(graded, again=True) as grader:
@@ -174,7 +174,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
 def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_in, single_head, monkeypatch, victim, moment):
     submission, killed = read(hand_in("ada", single_head), "ada", single_head), []
 
-    class Killing(grading.Session):
+    class Killing(judging.Session):
         """A session whose worker or zygote is killed from outside, once."""
 
         def _ask(self, request, *more):
@@ -183,7 +183,7 @@ def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_
                 os.kill(_pid_of(self, victim), signal.SIGKILL)
             return super()._ask(request, *more)
 
-    monkeypatch.setattr(grading, "Session", Killing)
+    monkeypatch.setattr(judging, "Session", Killing)
     with Grader(course) as grader:
         entry = grader.entry(submission)
     assert killed and entry.score == sum(single_head.checks.values())

@@ -1,0 +1,115 @@
+"""Where submissions are judged: in this process, in several of this machine, or on a cluster. All are executors."""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.util import Finalize
+from typing import Iterator
+
+from . import judging
+from .errors import CannotGoOn
+from .sandbox.confine import libc
+from .sandbox.levels import Level, required
+
+DIE_WITH_PARENT = 1  # of prctl
+AHEAD = 3  # submissions in hand for each judge, so that none waits for the gradebook
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def judges(jobs: int, level: Level | None, cluster: str | None = None) -> Iterator[Executor]:
+    """Return an executor of so many judges, or of a cluster's; they end with the block, at once if it ends in an error."""
+    executor = _on(cluster, level) if cluster else Here() if jobs == 1 else Pool(jobs, level)
+    try:
+        yield executor
+    except BaseException:
+        executor.end()
+        raise
+    executor.shutdown()
+
+
+def _on(address: str, level: Level | None) -> Executor:
+    from .cluster import Cluster  # dask takes a second to import
+
+    return Cluster(address, required() if level is None else level, AHEAD)
+
+
+class Here(Executor):
+    """Judges in this process, while it is asked to."""
+
+    ahead = 0
+
+    def submit(self, function, *args) -> Future:
+        future: Future = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        judging.close()
+
+    end = shutdown
+
+
+class Pool(Executor):
+    """Judges in processes of their own, started anew when one of them dies."""
+
+    def __init__(self, jobs: int, level: Level | None):
+        self.ahead = AHEAD * jobs
+        self._jobs, self._level = jobs, level
+        self._start()
+
+    def _start(self) -> None:
+        # Not by fork: the process may have threads. The server imports torch once for all judges.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["autograder.judging"])
+        self._pool = ProcessPoolExecutor(self._jobs, context, _begin, (self._level,))
+        for _ in range(self._jobs):
+            self._pool.submit(os.getpid)  # starts a process, which starts its zygote while others are busy
+
+    def submit(self, function, *args) -> Future:
+        try:
+            return self._pool.submit(function, *args)
+        except BrokenProcessPool:
+            self.end()
+            self._start()
+            return self._pool.submit(function, *args)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    def end(self) -> None:
+        """End the judges at once, whatever they are at."""
+        processes = list((self._pool._processes or {}).values())  # no public name before Python 3.14
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+
+
+def _begin(level: Level | None) -> None:
+    """Make a judge of a fresh process: its zygote starts, and ends with it."""
+    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # else it would wait for work for ever when the run is killed
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends us
+    signal.signal(signal.SIGTERM, _leave)
+    Finalize(None, judging.close, exitpriority=10)
+    try:
+        judging.own_zygote(level)
+    except CannotGoOn:
+        pass  # the first submission will tell
+
+
+def _leave(*about_the_signal) -> None:
+    judging.close()
+    os._exit(0)

@@ -1,0 +1,96 @@
+"""A judge's work on one submission, in this process or in one of several: answers in, verdicts out.
+
+What comes in are sources and what goes out are words: no object of a learner's ever crosses.
+"""
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+
+from . import exercise as exercises
+from .judge import Session, judge
+from .kit.outcome import Outcome, Verdict
+from .limits import Limits
+from .sandbox.host import Zygote
+from .sandbox.levels import Level
+from .submission import Submission
+
+_own = threading.local()  # a zygote dies with the thread that started it
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission, the checks of it that are to be judged, and how."""
+
+    submission: Submission
+    checks: tuple[str, ...]
+    seed: int
+    limits: Limits
+    level: Level | None = None  # of the sandbox; None: the one that every command asks for
+
+    def as_text(self) -> str:
+        return json.dumps({**asdict(self), "level": None if self.level is None else self.level.name})
+
+    @classmethod
+    def of(cls, text: str) -> Task:
+        told = json.loads(text)
+        submission, level = Submission(**told["submission"]), told["level"]
+        return cls(submission, tuple(told["checks"]), told["seed"], Limits(**told["limits"]), None if level is None else Level[level])
+
+
+def judged_text(text: str) -> str:
+    """Return the verdicts on a task, as text; raises `Unavailable`."""
+    return json.dumps([asdict(verdict) for verdict in judged(Task.of(text))])
+
+
+def judged(task: Task) -> list[Verdict]:
+    """Return the verdicts on the task's checks; raises `Unavailable`.
+
+    A process that died counts against the learner when it dies twice: once may be our doing, or
+    that of whoever ends processes on this machine.
+    """
+    verdicts, doubts = _judged_once(task)
+    if not doubts:
+        return verdicts
+    again, left = _judged_once(task)
+    return again if left < doubts else verdicts
+
+
+def _judged_once(task: Task) -> tuple[list[Verdict], int]:
+    """Return the verdicts, and how many things went wrong that need not be the learner's doing.
+
+    A death may show in other words than its own: without its imports an answer raises an error.
+    """
+    zygote, submission, deaths = own_zygote(task.level), task.submission, 0
+    exercise = exercises.load(submission.exercise)
+    try:
+        with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
+            verdicts = judge(exercise, session.learner, task.seed, task.checks)
+            deaths = session.deaths
+    except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
+        verdicts = our_failure(task, f"{type(error).__name__}: {error}")
+    failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
+    if failures:
+        close()
+    return verdicts, failures + deaths
+
+
+def our_failure(task: Task, reason: str) -> list[Verdict]:
+    """Return verdicts that say that we failed; they are no zeros."""
+    points = exercises.load(task.submission.exercise).checks
+    return [Verdict(check, Outcome.JUDGE_FAILED, points[check], reason=reason) for check in task.checks]
+
+
+def own_zygote(level: Level | None) -> Zygote:
+    """Return the zygote of this thread, started if there is none; raises `Unavailable`."""
+    if getattr(_own, "zygote", None) is None:
+        _own.zygote = Zygote(level)
+    return _own.zygote
+
+
+def close() -> None:
+    """End the zygote of this thread, if there is one."""
+    zygote, _own.zygote = getattr(_own, "zygote", None), None
+    if zygote is not None:
+        zygote.close()

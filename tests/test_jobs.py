@@ -1,0 +1,83 @@
+"""Several judges at a time: the same marks, whatever becomes of a judge."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from autograder.course import Course
+from autograder.grading import grade
+from tests.conftest import ROOT
+from tests.marks import everything, small_class
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A small class, graded by one judge."""
+    course = Course(tmp_path_factory.mktemp("alone"))
+    small_class(course)
+    list(grade(course, ["single_head"]))
+    return course
+
+
+@pytest.fixture
+def fresh(course, alone):
+    """The same class, not graded."""
+    shutil.copytree(alone.submitted, course.submitted)
+    shutil.copy(alone.root / "seed", course.root / "seed")
+    return course
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_marks_are_the_same_with_any_number_of_judges(fresh, alone, jobs):
+    seen = [learner for learner, _, entry in grade(fresh, ["single_head"], jobs=jobs) if entry]
+    assert sorted(seen) == ["ada", "alan", "barbara", "claude"]
+    assert everything(fresh) == everything(alone)
+
+
+def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
+    killed = []
+    for learner, _, entry in grade(fresh, ["single_head"], jobs=2):
+        if not killed and (judges := _judges()):
+            killed = [judges[0].pid]
+            judges[0].kill()
+    assert killed and everything(fresh) == everything(alone)
+
+
+def _judges() -> list[psutil.Process]:
+    """Return the processes that have a zygote, the parents of bubblewrap or of a bare zygote."""
+    return [p for p in psutil.Process().children(recursive=True) if "forkserver" in " ".join(p.cmdline()) and p.children() and "forkserver" not in " ".join(p.children()[0].cmdline())]
+
+
+def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, alone):
+    environment = {**os.environ, "ATTENTION_COURSE": str(fresh.root), "PYTHONUNBUFFERED": "1"}
+    words = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs", "2"]
+    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    while not list(fresh.root.glob("verdicts/*/*.json")) and process.poll() is None:
+        time.sleep(0.01)
+    family = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 130 and said.rstrip().endswith("stopped; what was judged so far is kept"), said
+    assert "Traceback" not in said
+    assert not psutil.wait_procs(family, timeout=40)[1]
+    list(grade(fresh, ["single_head"]))
+    assert everything(fresh) == everything(alone)
+
+
+def test_lines_tell_how_far_it_is(fresh, command):
+    said = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
+    assert [line.split()[0] for line in said.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
+
+
+def test_nbgrader_judges_ahead_and_gives_the_same_marks(fresh, alone, command):
+    command("nbgrader", "generate_assignment", "single_head", "--force", f"--CourseDirectory.release_directory={fresh.root / 'release'}")
+    command("nbgrader", "autograde", "single_head")
+    from tests.marks import files, marks
+
+    assert marks(fresh) == marks(alone) and files(fresh, "verdicts", "feedback") == files(alone, "verdicts", "feedback")

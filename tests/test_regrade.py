@@ -1,0 +1,101 @@
+"""A second grading judges what a change touches, and nothing else; it says whose marks changed, and why."""
+import shutil
+
+import pytest
+
+from autograder import exercise as exercises
+from autograder import journal, judging
+from autograder.grading import Change, grade
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The checks that were judged, by learner."""
+    found = {}
+    whole = judging.judged
+
+    def judged(task):
+        found.setdefault(task.submission.learner, set()).update(task.checks)
+        return whole(task)
+
+    monkeypatch.setattr(judging, "judged", judged)
+    return found
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """single_head in a copy of solutions/ that a test may change."""
+    copy = tmp_path / "solutions"
+    shutil.copytree(exercises.SOLUTIONS / "single_head", copy / "single_head")
+    monkeypatch.setattr(exercises, "SOLUTIONS", copy)
+    monkeypatch.setattr(exercises, "all_names", lambda: ["single_head"])
+    yield copy / "single_head"
+    _forget()
+
+
+def _forget() -> None:
+    from autograder import judge
+    from autograder.release import _released_notebook
+
+    for cache in (exercises.read, exercises.digest, judge.print_of, judge.reference_learner, judge.known_learner, _released_notebook, journal._keys_of_exercise):
+        cache.cache_clear()
+
+
+def _change(path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    _forget()
+
+
+def _grade(course) -> list[Change]:
+    changed: list[Change] = []
+    list(grade(course, ["single_head"], changed=changed))
+    return changed
+
+
+def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked):
+    _forget()
+    single_head = exercises.load("single_head")
+    wrong = next(m for m in single_head.mistakes if set(m.fails) == {"causal"})
+    hand_in("ada", single_head)
+    hand_in("alan", single_head, wrong)
+    assert _grade(course) == [] and set(asked) == {"ada", "alan"}
+    asked.clear()
+
+    # Nothing has changed, or nothing that a mark rests on.
+    assert _grade(course) == [] and asked == {}
+    _change(own / "test_single_head.py", "def test_causal_mask_of_three", "# A comment.\ndef test_causal_mask_of_three")
+    assert _grade(course) == [] and asked == {}
+
+    # Another hint: those who made a mistake get it, and nobody is judged who did not.
+    _change(own / "mistakes.py", wrong.hint, "A better question?")
+    assert _grade(course) == [] and asked == {"alan": {"causal"}}
+    assert "A better question?" in course.feedback("alan", "single_head").read_text()
+    asked.clear()
+
+    # A test: its check is judged again for all, and what failed, for the names of mistakes rest on all that fails.
+    path = own / "test_single_head.py"
+    first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)
+    _change(path, f"def {first.name}(learner):\n", f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n")
+    changed = _grade(course)
+    assert asked == {"ada": {"padding"}, "alan": {"padding", "causal"}}
+    assert {(c.learner, c.check, c.after, c.reason) for c in changed} == {(who, "padding", 0.0, journal.WHY["tests"]) for who in ("ada", "alan")}
+    assert all(c.before == single_head.checks["padding"] for c in changed)
+
+
+def test_changed_answer_is_told_as_the_reason(course, hand_in, single_head):
+    hand_in("ada", single_head, next(m for m in single_head.mistakes if set(m.fails) == {"causal"}))
+    assert _grade(course) == []
+    hand_in("ada", single_head)
+    points = single_head.checks["causal"]
+    assert _grade(course) == [Change("ada", "single_head", "causal", 0.0, points, "the answers changed")]
+
+
+def test_command_prints_whose_marks_changed(course, hand_in, single_head, command):
+    wrong = next(m for m in single_head.mistakes if set(m.fails) == {"causal"})
+    hand_in("ada", single_head, wrong)
+    assert "Marks that changed" not in command("python", "-m", "autograder", "grade", "single_head").stdout
+    hand_in("ada", single_head)
+    said = command("python", "-m", "autograder", "grade", "single_head").stdout
+    assert "Marks that changed: 1" in said and "the answers changed" in said
