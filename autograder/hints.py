@@ -36,7 +36,8 @@ def hints_of(cells: list[Cell], places: list[Place]) -> tuple[Hints, ...]:
 
     Below an answer they serve all its checks, below a check that one alone.
     """
-    texts = {_above(cells, number, place): _texts(cells[number], place) for number, place in enumerate(places) if cells[number].kind == HINTS}
+    below = {_above(cells, number, place): place for number, place in enumerate(places) if cells[number].kind == HINTS}
+    texts = {cell: _texts(place) for cell, place in below.items()}
     served: dict[str, list[str]] = {}
     answer = ""
     for cell, place in zip(cells, places):
@@ -46,8 +47,8 @@ def hints_of(cells: list[Cell], places: list[Place]) -> tuple[Hints, ...]:
             if helped not in texts:
                 raise AuthorError(f"{place}: no hints help with this check; below its answer, or below itself, it needs {FORM}")
             served.setdefault(helped, []).append(cell.id)
-    if idle := set(texts) - set(served):
-        raise AuthorError(f'{places[0].file}, cell "{sorted(idle)[0]}": the hints below it help with no check')
+    if idle := sorted(set(texts) - set(served)):
+        raise AuthorError(f'{below[idle[0]]}: these help with no check; every check of the answer above has hints of its own')
     return tuple(Hints(cell, tuple(checks), texts[cell]) for cell, checks in served.items())
 
 
@@ -58,8 +59,9 @@ def _above(cells: list[Cell], number: int, place: Place) -> str:
     return cells[number - 1].id
 
 
-def _texts(cell: Cell, place: Place) -> tuple[str, ...]:
-    texts = [" ".join(text.split()) for text in re.split(r"^\d\. +", cell.source, flags=re.MULTILINE)]
+def _texts(place: Place) -> tuple[str, ...]:
+    written = "\n".join(line.removeprefix("#").removeprefix(" ") for line in place.text[1:])
+    texts = [" ".join(text.split()) for text in re.split(r"^\d\. +", written, flags=re.MULTILINE)]
     if texts.pop(0) or len(texts) != COUNT or not all(texts):
         raise AuthorError(f"{place}: {len(texts)} hints where {COUNT} are asked for; they are {FORM}")
     if not texts[0].endswith("?"):

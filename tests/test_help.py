@@ -141,6 +141,8 @@ NO_MAP = {
     "nothing": Wrong("weights", "", torch.zeros(0, 3), torch.zeros(0, 3)),
     "too large": Wrong("weights", "", torch.zeros(40, 40), torch.eye(40)),
     "complex": Wrong("weights", "", torch.zeros(2, 2, dtype=torch.complex64), torch.eye(2)),
+    "sparse": Wrong("weights", "", torch.eye(3).to_sparse(), torch.eye(2)),
+    "without numbers": Wrong("weights", "", torch.zeros(2, 2, device="meta"), torch.eye(2)),
     "no tensor": Wrong("weights", "", "<script>", torch.eye(2)),
     "no comparison": ValueError("what"),
 }

@@ -31,7 +31,8 @@ def maps(error: Exception | None) -> str:
 
 
 def _is_map(value) -> bool:
-    return isinstance(value, Tensor) and value.ndim > 0 and value.numel() > 1 and not value.is_complex()
+    is_plain = isinstance(value, Tensor) and value.layout is torch.strided and not (value.is_complex() or value.is_meta or value.is_quantized)
+    return is_plain and value.ndim > 0 and value.numel() > 1
 
 
 def _are_shares(expected: Tensor) -> bool:

@@ -64,7 +64,6 @@ class Checker:
         tests = [test for test in self._tests if test.check == name and not test.gpu]
         return judge_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
 
-
     def _show(self, verdict: Verdict, picture: str, so_far: str) -> None:
         is_passed = verdict.outcome is Outcome.PASSED
         below = "; ".join(filter(None, ["" if is_passed else self.hint.invitation(verdict.check), so_far]))

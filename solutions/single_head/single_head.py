@@ -71,7 +71,7 @@ check("softmax")
 check("stable")
 
 # %% [markdown] tags=["hints"]
-# 1. If the same number is taken from every score of a row, what happens to the ratio of two exponentials?
+# 1. If the same number is taken from every score of a row, what happens to the ratio of two powers of $e$?
 # 2. Nothing. So each row may be shifted as you like. What should its *largest* score become, so that no power of $e$ is
 #    too large?
 # 3. Take from each row its own maximum (`amax` along the last axis, with the axis kept) before you call `exp`.
@@ -81,7 +81,7 @@ check("nothing_to_see")
 
 # %% [markdown] tags=["hints"]
 # 1. In a row of nothing but $-\infty$, what is the maximum, and what is $-\infty$ minus $-\infty$?
-# 2. Two things go wrong in such a row: the shift is not a number, and the sum of the exponentials is 0. For these rows
+# 2. Two things go wrong in such a row: the shift is not a number, and the sum of the powers of $e$ is 0. For these rows
 #    alone, put a harmless number in the place of each.
 # 3. Shift by 0 where the maximum is $-\infty$, and divide by 1 where the sum is 0. `masked_fill` and `torch.where` can
 #    both do that.
