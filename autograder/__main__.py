@@ -228,8 +228,10 @@ def work() -> None:
     from .course import Course
 
     source, target = ROOT / "exercises", Course().root / "desk"
-    for path in sorted(p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+    for path in sorted(p for p in source.rglob("*") if p.is_file()):
         copy = target / path.relative_to(source)
+        if any(part.startswith((".", "__pycache__")) for part in path.relative_to(source).parts):
+            continue  # a tool's, or somebody's progress here
         if path.suffix == ".ipynb" and copy.exists():
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)

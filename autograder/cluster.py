@@ -22,7 +22,7 @@ from .exercise import ROOT
 from .sandbox.levels import Level
 
 CONNECT_SECONDS = 30
-CARRIED = ("autograder", "solutions", "_toc.yml")
+CARRIED = ("autograder", "solutions", "book", "_toc.yml")
 # A worker cannot import this module before it has unpacked it.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -112,4 +112,6 @@ def _packed() -> bytes:
 
 
 def _carried(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if "__pycache__" in member.name else member
+    """Return what travels: of the book only its chapters, which an exercise's header names."""
+    of_the_book = member.isfile() and member.name.startswith("book/") and not member.name.endswith(".md")
+    return None if of_the_book or "__pycache__" in member.name else member

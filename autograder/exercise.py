@@ -12,8 +12,10 @@ import jupytext
 from nbformat import NotebookNode
 
 from .errors import AuthorError, UnknownExercise
+from .form import Place, check_form, check_header, places_of
+from .hints import HINTS, Hints, hints_of, is_hints
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
-from .kit.forbidden import LISTS, names
+from .kit.forbidden import names
 from .kit.notebook import load_tests
 from .kit.source import defined_names
 from .kit.suite import Test, tests_of
@@ -21,7 +23,7 @@ from .known import Known, read_known
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions"
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BOOK = ROOT / "book"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -32,8 +34,11 @@ class Exercise:
     folder: Path
     title: str
     chapter: str
+    difficulty: str
+    minutes: int
     forbidden_lists: tuple[str, ...]
     cells: tuple[Cell, ...]
+    hints: tuple[Hints, ...]
 
     @property
     def name(self) -> str:
@@ -89,75 +94,58 @@ def load(name: str) -> Exercise:
     return read(SOLUTIONS / name)
 
 
+def chapter_title(chapter: str) -> str:
+    """Return what a chapter of the book is called, without the question that it asks."""
+    heading = re.search(r"^# (.*?)(?::.*)?$", (BOOK / f"{chapter}.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return heading[1]
+
+
 @lru_cache
 def read(folder: Path) -> Exercise:
     """Return the exercise in a folder; raises `AuthorError`."""
     path = folder / f"{folder.name}.py"
     notebook = jupytext.read(path, fmt="py:percent")
     about = notebook.metadata.get("exercise", {})
-    cells = tuple(_cell(cell, place, path.name) for place, cell in enumerate(notebook.cells))
-    exercise = Exercise(folder, about.get("title", folder.name), about.get("chapter", ""), tuple(about.get("forbidden", [])), cells)
-    _check_form(exercise, path.name)
+    check_header(about, path.name, BOOK)
+    places = places_of(path, _names(notebook.cells))
+    cells = [_cell(cell, place) for cell, place in zip(notebook.cells, places)]
+    shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
+    lists = tuple(about.get("forbidden", []))
+    exercise = Exercise(folder, about["title"], about["chapter"], about["difficulty"], about["minutes"], lists, shown, hints)
+    check_form(exercise, places)
     return exercise
 
 
-def _cell(cell: NotebookNode, place: int, file: str) -> Cell:
+def _names(cells: list[NotebookNode]) -> list[str]:
+    """Return what each cell is called; hints, which no learner's file has, don't count in the numbers."""
+    names, number = [], 0
+    for cell in cells:
+        names.append(HINTS if is_hints(cell) else _name(cell, number))
+        number += not is_hints(cell)
+    return names
+
+
+def _name(cell: NotebookNode, number: int) -> str:
     if cell.cell_type == "markdown":
-        return Cell(f"text-{place}", TEXT, cell.source)
+        return f"text-{number}"
     if "answer" in cell.metadata:
-        return Cell(f"answer-{cell.metadata['answer']}", ANSWER, cell.source)
-    if "check" in cell.metadata:
-        return _check_cell(cell, file)
-    return Cell(f"setup-{place}", SETUP, cell.source)
+        return f"answer-{cell.metadata['answer']}"
+    return cell.metadata.get("check", f"setup-{number}")
 
 
-def _check_cell(cell: NotebookNode, file: str) -> Cell:
-    name, points = cell.metadata["check"], cell.metadata.get("points")
+def _cell(cell: NotebookNode, place: Place) -> Cell:
+    if cell.cell_type == "markdown":
+        return Cell(place.cell, HINTS if is_hints(cell) else TEXT, cell.source)
+    if "answer" in cell.metadata:
+        return Cell(place.cell, ANSWER, cell.source)
+    return _check_cell(cell, place) if "check" in cell.metadata else Cell(place.cell, SETUP, cell.source)
+
+
+def _check_cell(cell: NotebookNode, place: Place) -> Cell:
+    points = cell.metadata.get("points")
     if not isinstance(points, (int, float)) or points <= 0:
-        raise AuthorError(f'{file}, cell "{name}": a check needs points, for example `# %% check="{name}" points=1`')
-    return Cell(name, CHECK, cell.source, float(points))
-
-
-def _check_form(exercise: Exercise, file: str) -> None:
-    for needed in (f"test_{file}", "mistakes.py", "variants.py"):
-        if not (exercise.folder / needed).is_file():
-            raise AuthorError(f"solutions/{exercise.name}: {needed} is missing; an exercise has {file}, test_{file}, mistakes.py and variants.py")
-    seen: set[str] = set()
-    for cell in exercise.cells:
-        if cell.id in seen:
-            raise AuthorError(f'{file}, cell "{cell.id}": this name stands there twice; give each cell its own')
-        seen.add(cell.id)
-        _check_markers(cell, file)
-    unknown = set(exercise.forbidden_lists) - set(LISTS)
-    if unknown:
-        raise AuthorError(f"{file}, header: forbidden list {sorted(unknown)} is unknown; there are {sorted(LISTS)}")
-    _check_tests(exercise, file)
-
-
-def _check_markers(cell: Cell, file: str) -> None:
-    where = f'{file}, cell "{cell.id}"'
-    inside = False
-    for number, line in enumerate(cell.source.splitlines(), 1):
-        if BEGIN in line:
-            if inside:
-                raise AuthorError(f"{where}, line {number}: a second BEGIN SOLUTION before END SOLUTION")
-            inside = True
-        elif END in line:
-            if not inside:
-                raise AuthorError(f"{where}, line {number}: END SOLUTION without BEGIN SOLUTION")
-            inside = False
-    if inside:
-        raise AuthorError(f"{where}: BEGIN SOLUTION without END SOLUTION")
-    if (BEGIN in cell.source) != (cell.kind == ANSWER):
-        raise AuthorError(f"{where}: an answer cell, and no other, holds BEGIN SOLUTION and END SOLUTION")
-
-
-def _check_tests(exercise: Exercise, file: str) -> None:
-    tested = {test.check for test in exercise.tests}
-    if orphans := tested - set(exercise.checks):
-        raise AuthorError(f"test_{file}: check {sorted(orphans)} has no cell in {file}")
-    if untested := set(exercise.checks) - tested:
-        raise AuthorError(f'{file}, cell "{sorted(untested)[0]}": no test in test_{file} is marked with this check')
+        raise AuthorError(f'{place}: a check needs points, for example `# %% check="{place.cell}" points=1`')
+    return Cell(place.cell, CHECK, cell.source, float(points))
 
 
 @lru_cache

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import math
 import re
@@ -9,6 +10,7 @@ import shutil
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
+from typing import Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -17,10 +19,11 @@ from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums
 from traitlets.config import Config
 
 from . import exercise as exercises
-from .exercise import ROOT, Exercise, digest, read
+from .exercise import ROOT, Exercise, chapter_title, digest, read
 from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
 from .kit.suite import VISIBLE_SEED
+from .shapes import drawings, with_pictures
 from .sources import needed
 
 EXERCISES = ROOT / "exercises"
@@ -93,14 +96,33 @@ def learner_files(exercise: Exercise, facts: str | None = None) -> dict[str, str
         f"test_{exercise.name}.py": visible_tests(exercise),
         "exercise.json": facts or _one_line_each(about(exercise)),
         "check.py": (HANDOUT / "check.py").read_text(encoding="utf-8"),
+        **dict(zip(_picture_files(), pictures(exercise))),
     }
+
+
+def pictures(exercise: Exercise) -> list[str]:
+    """Return the pictures of an exercise's shapes, in order."""
+    return [drawn for cell in exercise.cells if cell.kind == TEXT for drawn in drawings(cell.source)]
+
+
+def _picture_files() -> Iterator[str]:
+    return (f"shapes_{number}.svg" for number in itertools.count(1))
 
 
 def source_notebook(exercise: Exercise) -> NotebookNode:
     """Return the notebook with its answers and nbgrader's marks."""
-    cells = [_notebook_cell(cell) for cell in exercise.cells]
+    files = _picture_files()
+    cells = [_notebook_cell(cell, files) for cell in exercise.cells]
+    title = cells[0].source.split("\n", 1)
+    cells[0].source = "\n".join([title[0], "", told_before(exercise), *title[1:]])
     facts = {"title": exercise.title, "chapter": exercise.chapter}
     return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}, "exercise": facts})
+
+
+def told_before(exercise: Exercise) -> str:
+    """Return the line that says what an exercise takes and what it counts."""
+    points = f"{len(exercise.checks)} checks, {sum(exercise.checks.values()):g} points"
+    return f"**{exercise.difficulty.capitalize()}** · about {exercise.minutes} minutes · {points} · chapter *{chapter_title(exercise.chapter)}*"
 
 
 def released_notebook(exercise: Exercise) -> NotebookNode:
@@ -117,12 +139,16 @@ def _released_notebook(folder: Path) -> NotebookNode:
 
 
 def about(exercise: Exercise) -> dict:
-    """Return what `check()` knows of an exercise: points, and known mistakes by fingerprint."""
+    """Return what `check()` and `hint()` know of an exercise; known mistakes by fingerprint."""
     return {
         "name": exercise.name,
         "title": exercise.title,
+        "chapter": exercise.chapter,
+        "difficulty": exercise.difficulty,
+        "minutes": exercise.minutes,
         "forbidden": list(exercise.forbidden_lists),
         "points": exercise.checks,
+        "hints": [{"cell": h.cell, "checks": list(h.checks), "texts": list(h.texts)} for h in exercise.hints],
         "mistakes": [
             {"name": m.name, "title": m.title, "hint": m.hint, "fails": list(m.fails), "prints": _visible_prints(exercise, m.name)}
             for m in exercise.mistakes
@@ -131,10 +157,14 @@ def about(exercise: Exercise) -> dict:
 
 
 def _one_line_each(facts: dict) -> str:
-    """Return JSON with one line for each fact and each mistake, so that a change shows as one line."""
-    lines = [f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in facts.items() if key != "mistakes"]
-    mistakes = ",\n  ".join(json.dumps(mistake, ensure_ascii=False) for mistake in facts["mistakes"])
-    return "{\n " + ",\n ".join([*lines, f'"mistakes": [\n  {mistakes}\n ]']) + "\n}\n"
+    """Return JSON with one line for each fact, each hint and each mistake, so that a change shows as one line."""
+    return "{\n " + ",\n ".join(f'"{key}": {_lines(value)}' for key, value in facts.items()) + "\n}\n"
+
+
+def _lines(value) -> str:
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n  " + ",\n  ".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n ]"
 
 
 def _visible_prints(exercise: Exercise, mistake: str) -> dict:
@@ -169,9 +199,9 @@ def _one_gap(text: str) -> str:
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
 
 
-def _notebook_cell(cell: Cell) -> NotebookNode:
+def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
     if cell.kind == TEXT:
-        return new_markdown_cell(cell.source, id=cell.id)
+        return new_markdown_cell(with_pictures(cell.source, files), id=cell.id)
     marks = {"grade": cell.kind == CHECK, "grade_id": cell.id, "locked": cell.kind in (CHECK, SETUP), "schema_version": 3, "solution": cell.kind == ANSWER, "task": False}
     if cell.kind == CHECK:
         marks["points"] = cell.points

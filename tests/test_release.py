@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -131,8 +132,24 @@ RULES = {
     "no points": (lambda s: s.replace('check="scale" points=2', 'check="scale"'), 'cell "scale": a check needs points'),
     "a name twice": (lambda s: s.replace('check="scale"', 'check="mask"'), 'cell "mask": this name stands there twice'),
     "a check without a test": (lambda s: s.replace('check="scale"', 'check="scales"'), "has no cell in"),
-    "an unknown list": (lambda s: s.replace("[softmax, attention]", "[softmaks]"), "forbidden list"),
+    "an unknown list": (lambda s: s.replace("[softmax, attention]", "[softmaks]"), "header: `forbidden` is \\['softmaks'\\]"),
+    "an unknown chapter": (lambda s: s.replace("04_softmax", "44_softmax"), "header: `chapter` is '44_softmax' and must be one of"),
+    "no difficulty": (lambda s: s.replace("#     difficulty: medium\n", ""), "header: `difficulty` is None and must be one of easy"),
+    "minutes in words": (lambda s: s.replace("minutes: 75", "minutes: an hour"), "header: `minutes` is 'an hour'"),
+    "two hints": (lambda s: s.replace("# 3. Take from each row", "# Take from each row"), 'cell "hints": 2 hints where 3 are asked for'),
+    "a first hint that tells": (lambda s: s.replace("powers of $e$?", "powers of $e$."), 'cell "hints": the first hint is not a question'),
+    "no hints below an answer": (lambda s: _without_hints_of_masks(s), 'cell "causal": no hints help with this check'),
+    "hints below text": (lambda s: s.replace("# ## Two masks", '# ## Two masks\n\n# %% [markdown] tags=["hints"]\n# 1. What?'), "hints stand right below an answer or a check"),
+    "hints for nothing": (lambda s: s + '\n# %% answer="idle"\n### BEGIN SOLUTION\nidle = 1\n### END SOLUTION\n\n# %% [markdown] tags=["hints"]\n# 1. What?\n# 2. That.\n# 3. Thus.\n', "these help with no check"),
+    "shapes that do not fit": (lambda s: s.replace("w_query [5 d_model, 2 d_k]", "w_query [6 d_model, 2 d_k]"), "x @ w_query: 5 d_model meet 6 d_model"),
+    "no hint imported": (lambda s: s.replace("import check, hint", "import check"), "no cell imports hint"),
+    "a title that is none": (lambda s: s.replace("# # Single-head", "# Single-head"), "a notebook begins with its title"),
 }
+
+
+def _without_hints_of_masks(source: str) -> str:
+    begin = source.index("# %%", source.index("def padding_mask"))
+    return source[:begin] + source[source.index("# %% check", begin) :]
 
 
 @pytest.mark.parametrize("change, words", RULES.values(), ids=RULES)
@@ -144,6 +161,17 @@ def test_author_is_told_file_and_cell(tmp_path, single_head, change, words):
         (folder / file.name).write_text(change(text) if file.name == "single_head.py" else text)
     with pytest.raises(AuthorError, match="single_head.py.*(" + words + ")"):
         exercises.read(folder)
+
+
+def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
+    shutil.copytree(single_head.folder, tmp_path / "single_head", ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path / "single_head" / "single_head.py"
+    lines = path.read_text().splitlines()
+    end = max(number for number, line in enumerate(lines) if "END SOLUTION" in line)
+    begin = max(number for number, line in enumerate(lines) if "BEGIN SOLUTION" in line)
+    path.write_text("\n".join([*lines[:end], *lines[end + 1 :]]))
+    with pytest.raises(AuthorError, match=f'^single_head.py, line {begin + 1}, cell "answer-module": BEGIN SOLUTION without END SOLUTION'):
+        exercises.read(path.parent)
 
 
 def test_author_is_told_of_a_mistake_without_hint(tmp_path):
@@ -163,6 +191,6 @@ def test_unknown_exercise_is_one_sentence(command):
 def test_facts_for_check_hold_no_code():
     for name in exercises.all_names():
         facts = json.loads((EXERCISES / name / "exercise.json").read_text())
-        assert set(facts) == {"name", "title", "forbidden", "points", "mistakes"}
+        assert set(facts) == {"name", "title", "chapter", "difficulty", "minutes", "forbidden", "points", "hints", "mistakes"}
         for mistake in facts["mistakes"]:
             assert set(mistake) == {"name", "title", "hint", "fails", "prints"}

@@ -1,4 +1,5 @@
 """A new learner's walk: unpack the release, answer in a real Jupyter kernel, check, validate, submit, get the mark."""
+import itertools
 import json
 import re
 import shutil
@@ -48,8 +49,9 @@ def _said(notebook) -> dict[str, str]:
 def test_walk_of_a_learner_who_gets_it_right(name, unpacked, course, command):
     exercise, path = exercises.load(name), unpacked / name / f"{name}.ipynb"
     _answer(path, answers(exercise, exercise.variants[0]))
-    said = _said(_run(path))
-    assert said == {check: f"{check}: passed" for check in exercise.checks}
+    said, most = _said(_run(path)), sum(exercise.checks.values())
+    reached = itertools.accumulate(exercise.checks.values())
+    assert said == {check: f"{check}: passed\n{points:g} of {most:g} points so far" for check, points in zip(exercise.checks, reached)}
 
     done = command("nbgrader", "validate", path)
     assert "Success" in done.stdout + done.stderr
@@ -65,6 +67,7 @@ def test_unanswered_notebook_runs_to_the_end_without_a_traceback(unpacked):
     for name in exercises.all_names():
         said = _said(_run(unpacked / name / f"{name}.ipynb"))
         assert {text.splitlines()[0].split(": ")[1] for text in said.values()} == {Outcome.NO_ANSWER.value}
+        assert all("not answered yet" in text and f'hint("{check}") opens the first of 3 hints' in text for check, text in said.items())
 
 
 def test_mistake_is_named_in_the_notebook(unpacked, single_head):
@@ -77,6 +80,7 @@ def test_mistake_is_named_in_the_notebook(unpacked, single_head):
     assert said[first].startswith(f"{first}: wrong answer") and mistake.title in said[first] and mistake.hint in said[first]
     html = next(c for c in notebook.cells if c.id == first).outputs[0]["data"]["text/html"]
     assert "put in" in html and "expected" in html and "came" in html
+    assert said[first].endswith("points so far") and f'hint("{first}")' in said[first]
 
 
 def test_ready_made_is_refused_in_the_notebook(unpacked, single_head):
@@ -122,3 +126,21 @@ def test_check_without_a_name_adds_up(unpacked, single_head):
     nbformat.write(notebook, path)
     text = json.dumps(_run(path).cells[-1].outputs)
     assert f"{sum(single_head.checks.values()):g} of {sum(single_head.checks.values()):g} points" in text
+
+    # The next day: a kernel that knows nothing, and a notebook in which no answer has been run.
+    notebook.cells = [nbformat.v4.new_code_cell("from check import check, hint\ncheck()")]
+    nbformat.write(notebook, path)
+    text = json.dumps(_run(path).cells[-1].outputs)
+    assert "0 of " in text and f"Passed before, and silent now: {', '.join(sorted(single_head.checks))}" in text
+
+
+def test_hints_open_one_by_one_and_stay_open(unpacked, single_head):
+    path, texts = unpacked / "single_head" / "single_head.ipynb", single_head.hints[0].texts
+    notebook = nbformat.read(path, as_version=4)
+    ask = 'hint("softmax")'
+    for calls, opened in ((2, 2), (1, 2), (3, 3)):  # in a new kernel the first call reminds, and opens none
+        notebook.cells = [nbformat.v4.new_code_cell(source) for source in ["from check import check, hint", *[ask] * calls]]
+        nbformat.write(notebook, path)
+        shown = _run(path).cells[-1].outputs[0]["data"]
+        assert [text in shown["text/plain"] for text in texts] == [number < opened for number in range(3)]
+        assert all(text in shown["text/markdown"] for text in texts[:opened])

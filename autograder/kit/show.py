@@ -40,7 +40,7 @@ def call(name: str, args: tuple, kwargs: dict) -> str:
     return f"{name}({', '.join(parts)})" if sum(map(len, parts)) < 60 else f"{name}(\n  " + ",\n  ".join(parts) + ")"
 
 
-def as_text(verdict: Verdict) -> str:
+def as_text(verdict: Verdict, below: str = "") -> str:
     """Return a verdict as plain text, one thing to a line."""
     lines = [f"{verdict.check}: {verdict.outcome.value}"]
     if verdict.mistake:
@@ -48,7 +48,7 @@ def as_text(verdict: Verdict) -> str:
     elif verdict.question:
         lines.append(verdict.question)
     lines += [f"{name}: {text}" for name, text in evidence(verdict)]
-    return "\n".join(lines)
+    return "\n".join([*lines, below] if below else lines)
 
 
 def evidence(verdict: Verdict) -> list[tuple[str, str]]:
@@ -63,8 +63,8 @@ def evidence(verdict: Verdict) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows if text]
 
 
-def as_html(verdict: Verdict) -> str:
-    """Return a verdict as a coloured box; everything in it is escaped."""
+def as_html(verdict: Verdict, picture: str = "", below: str = "") -> str:
+    """Return a verdict as a coloured box; everything in it is escaped, except `picture`, which is HTML of ours."""
     ink, paper = STYLE.get(verdict.outcome, NOT_YET)
     body = "".join(
         f"<tr style='background:none'><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
@@ -75,11 +75,29 @@ def as_html(verdict: Verdict) -> str:
     return (
         f"<div style='border-left:4px solid {ink};background:{paper};color:#1f2328;padding:8px 14px;max-width:46em'>"
         f"<b style='color:{ink}'>{escape(verdict.check)}: {escape(verdict.outcome.value)}</b>"
-        f"{_lead(verdict)}{table}</div>"
+        f"{_lead(verdict)}{picture}{table}{_foot(below)}</div>"
     )
+
+
+def _foot(below: str) -> str:
+    return f"<div style='margin-top:6px;color:#57606a;font-size:90%'>{escape(below)}</div>" if below else ""
 
 
 def _lead(verdict: Verdict) -> str:
     if verdict.mistake:
         return f"<p style='margin:6px 0'>{escape(verdict.mistake.title)} <i>{escape(verdict.mistake.hint)}</i></p>"
     return f"<p style='margin:6px 0'>{escape(verdict.question)}</p>" if verdict.question else ""
+
+
+def display(forms: dict[str, str]) -> None:
+    """Show something in the notebook, which takes the form that it likes best; elsewhere print its text."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import display as show
+    except ImportError:
+        print(forms["text/plain"])
+        return
+    if get_ipython() is None:
+        print(forms["text/plain"])
+    else:
+        show(forms, raw=True)

@@ -45,9 +45,9 @@ def run_here(cells: list[Cell], promised: dict[str, set[str]], forbidden: list[s
 
 
 def silence_check() -> None:
-    """Make `from check import check` import a check that does nothing, where none is at hand."""
+    """Make `from check import check, hint` import two that do nothing, where none are at hand."""
     silent = types.ModuleType("check")
-    silent.check = lambda *names: None
+    silent.check = silent.hint = lambda *names: None
     sys.modules.setdefault("check", silent)
 
 

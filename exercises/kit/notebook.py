@@ -11,9 +11,12 @@ from types import ModuleType
 from . import fingerprint
 from .cells import ANSWER, CHECK, SETUP, Cell, run_here
 from .forbidden import Guard, names
+from .hints import Hinter
 from .learner import Learner, local
+from .maps import maps
 from .outcome import Outcome, Verdict
-from .show import as_html, as_text
+from .progress import Progress
+from .show import as_html, as_text, display
 from .source import defined_names
 from .suite import VISIBLE_SEED, judge_check, tests_of
 
@@ -27,26 +30,30 @@ class Checker:
         self._mistakes: list[dict] = about["mistakes"]
         self._guard = Guard(names(about["forbidden"]))
         self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
+        self._progress = Progress(folder)
+        self.hint = Hinter(about["hints"], self._progress)
 
     def __call__(self, name: str | None = None) -> None:
         """Show what becomes of one check, or of all of them."""
         if name is not None and name not in self._points:
             raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
-        verdicts = [self.verdict(each) for each in ([name] if name else self._points)]
-        for verdict in verdicts:
-            _show(verdict)
+        judged = [self._verdict(each) for each in ([name] if name else self._points)]
+        verdicts = [verdict for verdict, _ in judged]
+        self._progress.remember(verdicts)
+        for verdict, picture in judged:
+            self._show(verdict, picture, self._so_far() if name else "")
         if name is None:
-            _show_total(verdicts)
+            self._show_total(verdicts)
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
 
-    def verdict(self, name: str) -> Verdict:
-        """Return the verdict on one check, with the mistake's name if it is a known one."""
+    def _verdict(self, name: str) -> tuple[Verdict, str]:
+        """Return the verdict on one check, with the mistake's name if it is a known one, and a picture of it."""
         found, test, error = self._judge(name)
         if not isinstance(error, AssertionError) and found.outcome is not Outcome.RAISED:
-            return found
+            return found, ""
         named = fingerprint.recognise(name, test.name, fingerprint.of(error), self._failed, self._mistakes)
-        return found.named(named)
+        return found.named(named), maps(error)
 
     def _failed(self) -> set[str]:
         return {name for name in self._points if self._judge(name)[0].outcome is not Outcome.PASSED}
@@ -56,6 +63,22 @@ class Checker:
         learner = local(namespace, self._guard)
         tests = [test for test in self._tests if test.check == name and not test.gpu]
         return judge_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
+
+    def _show(self, verdict: Verdict, picture: str, so_far: str) -> None:
+        is_passed = verdict.outcome is Outcome.PASSED
+        below = "; ".join(filter(None, ["" if is_passed else self.hint.invitation(verdict.check), so_far]))
+        display({"text/html": as_html(verdict, picture, below), "text/plain": as_text(verdict, below)})
+
+    def _so_far(self) -> str:
+        reached = sum(self._points.get(name, 0) for name in self._progress.passed)
+        return f"{reached:g} of {sum(self._points.values()):g} points so far"
+
+    def _show_total(self, verdicts: list[Verdict]) -> None:
+        points = sum(v.score or 0 for v in verdicts)
+        print(f"{points:g} of {sum(v.max_points for v in verdicts):g} points in the visible tests")
+        silent = {v.check for v in verdicts if v.outcome is Outcome.NO_ANSWER}
+        if before := [name for name in self._progress.passed if name in silent]:
+            print(f"Passed before, and silent now: {', '.join(before)}. Run the cells with your answers again.")
 
 
 def learner_from(folder: Path) -> Learner:
@@ -82,24 +105,6 @@ def load_tests(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def _show(verdict: Verdict) -> None:
-    try:
-        from IPython import get_ipython
-        from IPython.display import HTML, display
-    except ImportError:
-        print(as_text(verdict))
-        return
-    if get_ipython() is None:
-        print(as_text(verdict))
-    else:
-        display({"text/html": HTML(as_html(verdict)).data, "text/plain": as_text(verdict)}, raw=True)
-
-
-def _show_total(verdicts: list[Verdict]) -> None:
-    points = sum(v.score or 0 for v in verdicts)
-    print(f"{points:g} of {sum(v.max_points for v in verdicts):g} points in the visible tests")
 
 
 def _insist(verdicts: list[Verdict]) -> None:

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: What a layer costs
 #     chapter: 08_complexity
+#     difficulty: medium
+#     minutes: 45
 # ---
 
 # %% [markdown]
@@ -17,6 +19,7 @@
 # The chapter *complexity* has the idea.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("looking")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -25,7 +28,7 @@
 # %%
 import math
 
-from check import check
+from check import check, hint
 
 FLOAT32 = 4  # bytes of one number
 
@@ -83,6 +86,15 @@ def convolution_cost(n: int, d: int, k: int) -> tuple[int, int, int, int]:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. How many multiply-adds does it take to multiply a matrix of $a$ by $b$ with one of $b$ by $c$? And which of a layer's
+#    products must wait for another?
+# 2. Attention: all queries with all keys, then all weights with all values. Recurrence: all words at once, then one state
+#    after another. Convolution: a product for each place of the window, none of which waits.
+# 3. For the path of a convolution, one layer carries a word $k - 1$ places on, and $n - 1$ are to be covered: divide, and
+#    round up. For the bytes, count the numbers that are held (a table, a state, the words of a window) and take each 4
+#    times.
+
 # %% check="looking" points=2
 check("looking")
 
@@ -119,6 +131,12 @@ def layer_work(n: int, d: int, num_heads: int = 1) -> int:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. If `num_heads` heads share `d` numbers between them, how wide is one head, and what do all of them together cost?
+# 2. As much looking as one head of the whole width. What comes on top is four projections.
+# 3. A projection takes every word through a matrix of $d$ by $d$. How many multiply-adds is that for one word, for $n$
+#    words, for four matrices?
+
 # %% check="layer" points=2
 check("layer")
 
@@ -151,6 +169,13 @@ def layer_crossing(d: int, gates: int) -> int:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Write down both costs. For which $n$ are they equal?
+# 2. Divide both by what they share, $2nd$ here. What is left compares $n$ with $d$; with the projections, $n + 2d$ with
+#    `gates` times $d$.
+# 3. Equal is not more, so the answer is one above the length at which they are equal. No text has fewer words than 1:
+#    take the larger of the two.
+
 # %% check="crossing" points=1
 check("crossing")
 
@@ -179,6 +204,12 @@ def layers_needed(n: int, k: int, dilated: bool = False) -> int:
     return layers
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. After one layer with windows of $k$ words, how many words has the last one heard of, itself included? And after two?
+# 2. Side by side each layer adds $k - 1$ words. With gaps each layer multiplies their number by $k$.
+# 3. Begin with a reach of 1 and no layer, and widen the reach, layer by layer, as long as it is less than $n$. A
+#    logarithm may be a hair off where $n$ is an exact power.
 
 # %% check="layers" points=2
 check("layers")
@@ -211,6 +242,13 @@ def longest(memory: int, num_heads: int, num_layers: int, batch: int, number_byt
     return math.isqrt(pairs)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. How many tables of $n$ by $n$ weights are kept at the same time?
+# 2. One for each head, in each layer, for each text. For `longest`, turn the question round: for how many *pairs* of
+#    words in each table is there room?
+# 3. A whole division gives the pairs, and the length is their root, rounded down. `math.isqrt` does that exactly, however
+#    large the number is.
 
 # %% check="tables" points=1
 check("tables")

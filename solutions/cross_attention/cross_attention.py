@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Cross-attention
 #     chapter: 04_softmax
+#     difficulty: medium
+#     minutes: 45
 #     forbidden: [attention]
 # ---
 
@@ -18,6 +20,7 @@
 # The chapters *self-attention* and *softmax* have the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("who_asks")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -31,7 +34,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## One sequence reads another
@@ -51,6 +54,14 @@ from check import check
 #
 # `set_weights` tells the checks where your module keeps its matrices. It fits the `__init__` below;
 # if you keep them in another way, change it along.
+#
+# ```shapes
+# x [3 queries, 7 d_query] -w_query-> query [3 queries, 2 d_k]
+# context [5 keys, 11 d_context] -w_key-> key [5 keys, 2 d_k]
+# context [5 keys, 11 d_context] -w_value-> value [5 keys, 13 d_v]
+# query [3 queries, 2 d_k] , key [5 keys, 2 d_k] -> weights [3 queries, 5 keys]
+# weights [3 queries, 5 keys] @ value [5 keys, 13 d_v] = output [3 queries, 13 d_v]
+# ```
 
 
 # %% answer="attention"
@@ -94,6 +105,13 @@ def set_weights(
         attention.to_value.weight.copy_(w_value.T)
 
 
+# %% [markdown] tags=["hints"]
+# 1. The words of `x` ask. Which of query, key and value are made of `x`, then, and how many rows has the output?
+# 2. From there on it is a single head: scores of all pairs, divided by the root of the width over which a dot product
+#    adds up; softmax along the keys; the average of the values.
+# 3. One of the three layers is called with `x`, the other two with `context`. For the product, swap the last two axes of
+#    the keys, counted from the end.
+
 # %% check="who_asks" points=3
 check("who_asks")
 
@@ -109,8 +127,21 @@ check("batch")
 # %% check="mask" points=2
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. A hidden key must weigh nothing, and the other weights must still add up to 1. Is there still time for that after
+#    softmax?
+# 2. No: hide the scores, before softmax. Which score becomes a weight of exactly 0?
+# 3. Fill the scores with minus infinity by `masked_fill`. It fills where it finds True, and your mask is True where a
+#    query *may* look, so turn it over first.
+
 # %% check="blind_row" points=2
 check("blind_row")
+
+# %% [markdown] tags=["hints"]
+# 1. What does `torch.softmax` make of a row of nothing but $-\infty$?
+# 2. Not-a-number. But a hidden word weighs nothing in *any* row. Can you make sure of that once more, after softmax?
+# 3. Fill the weights with 0 wherever the mask hides, by the same turned mask that hid the scores. In the other rows this
+#    changes nothing.
 
 # %% check="trains" points=1
 check("trains")
@@ -131,6 +162,13 @@ check("trains")
 #
 # Example, with vectors of width 1: one word $(1)$ and two patches $(0)$ and $(\ln 3)$. The word gives the patches the shares
 # $1/4$ and $3/4$ and reads $\frac{3}{4} \ln 3$. Each patch has only the one word to look at, and reads $1$.
+#
+# ```shapes
+# text [1 word, 1 d_model] {1} , image [2 patches, 1 d_model] {0 / 1.1} -> weights [1 word, 2 patches] {0.25 0.75}
+# weights [1 word, 2 patches] {0.25 0.75} @ image [2 patches, 1 d_model] {0 / 1.1} = text has read [1 word, 1 d_model] {0.82}
+# image [2 patches, 1 d_model] {0 / 1.1} , text [1 word, 1 d_model] {1} -> weights [2 patches, 1 word] {1 / 1}
+# weights [2 patches, 1 word] {1 / 1} @ text [1 word, 1 d_model] {1} = image has read [2 patches, 1 d_model] {1 / 1}
+# ```
 
 
 # %% answer="both_ways"
@@ -147,6 +185,13 @@ def look_both_ways(
     return text_seen, image_seen
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. One table of matches serves both. Along which of its axes does a word share out, and along which does a patch?
+# 2. Softmax along the patches gives what a word reads, softmax along the words what a patch reads. The second is *not*
+#    the first one turned over, since each side shares out a whole of its own.
+# 3. Compute the scores once. Take `torch.softmax` along the last axis twice, of the scores and of the scores with their
+#    last two axes swapped. Which of the two averages the patches, and which the words?
 
 # %% check="text_reads" points=2
 check("text_reads")

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: The encoder layer
 #     chapter: 06_feed_forward
+#     difficulty: hard
+#     minutes: 75
 #     forbidden: [layer_norm]
 # ---
 
@@ -19,6 +21,7 @@
 # The chapters *multi-head attention* and *the feed-forward network* have the two parts.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("mean")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -33,7 +36,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## Layer normalisation
@@ -49,6 +52,10 @@ from check import check
 #
 # Example: the word $(1, 3)$ has mean 2 and variance 1, and becomes $(-1, 1)$, if `eps` is next to nothing.
 # A word of equal numbers becomes `bias`.
+#
+# ```shapes
+# x [2 tokens, 2 d_model] {1 3 / 5 5} -mean 0, variance 1-> normalised [2 tokens, 2 d_model] {-1 1 / 0 0}
+# ```
 
 
 # %% answer="layer_norm"
@@ -68,6 +75,13 @@ def layer_norm(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Of the word (1, 3): what is the mean, how far are its numbers from it, and what is the mean of the squares of that?
+# 2. The numbers of one word lie along the last axis. Take mean and variance along it, and keep it with length 1, so that
+#    they line up with the words.
+# 3. Take off the mean, divide by the root of variance plus `eps`, then multiply by `gain` and add `bias`. The variance
+#    divides by the number of numbers, not by one less.
+
 # %% check="mean" points=1
 check("mean")
 
@@ -82,6 +96,13 @@ check("gain")
 
 # %% check="precision" points=1
 check("precision")
+
+# %% [markdown] tags=["hints"]
+# 1. What is 300 squared, and what is the largest number that `float16` can hold? What is left of the digits of 10001
+#    squared in 32 bits?
+# 2. Take off the mean *before* you square: the difference of two large squares has lost its digits. And what 16 bits
+#    can't hold, 32 can.
+# 3. For words of 16 bits, compute with `x.float()`, and go back by `.to(x.dtype)` once the row is normalised.
 
 # %% [markdown]
 # ## The layer
@@ -105,6 +126,15 @@ check("precision")
 #
 # `set_weights` tells the checks where your layer keeps its parameters. It fits the `__init__` below;
 # if you keep them in another way (packed into one, a module for each sublayer), change both.
+#
+# Post-norm, with every shape:
+#
+# ```shapes
+# x [3 tokens, 4 d_model] -attention-> looked [3 tokens, 4 d_model]
+# looked [3 tokens, 4 d_model] + x [3 tokens, 4 d_model] -norm 1-> words [3 tokens, 4 d_model]
+# words [3 tokens, 4 d_model] -ReLU-> units [3 tokens, 10 d_ff] -> thought [3 tokens, 4 d_model]
+# thought [3 tokens, 4 d_model] + words [3 tokens, 4 d_model] -norm 2-> output [3 tokens, 4 d_model]
+# ```
 
 
 # %% answer="layer"
@@ -186,8 +216,23 @@ def set_weights(
         layer.bias2.copy_(bias2)
 
 
+# %% [markdown] tags=["hints"]
+# 1. What goes into a sublayer, what is added to what comes out, and where does the norm stand: before the sublayer or
+#    behind the sum?
+# 2. Write each sublayer as a method that takes words and returns words. The layer is then the same few steps twice, and
+#    `norm_first` decides their order.
+# 3. Post-norm: normalise words plus what the sublayer made of them. Pre-norm: words plus what the sublayer made of the
+#    *normalised* words. Attention goes with gain and bias 1, the network with 2.
+
 # %% check="attention" points=2
 check("attention")
+
+# %% [markdown] tags=["hints"]
+# 1. How wide is one head, and which axis of `self.to_query(x)` has to be cut for it?
+# 2. Cut the last axis of queries, keys and values into heads and width, and bring the heads before the tokens. From there
+#    torch's ready-made attention may go on.
+# 3. `F.scaled_dot_product_attention` takes (batch, heads, tokens, width). After it, swap heads and tokens back, make one
+#    axis of the last two, and apply `self.to_output`.
 
 # %% check="feed_forward" points=1
 check("feed_forward")
@@ -210,8 +255,21 @@ check("norms")
 # %% check="mask" points=2
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. The mask may have a batch, but it has no heads. Which axes would it line up with if you handed it on as it is?
+# 2. It needs an axis of length 1 where the heads stand: third from the end, for both kinds of mask.
+# 3. `unsqueeze` with a negative number does that. torch's attention takes True for *may look*, as you do, so nothing has
+#    to be turned over; and None stays None.
+
 # %% check="dropout" points=2
 check("dropout")
+
+# %% [markdown] tags=["hints"]
+# 1. How does a module know whether it is being trained, and what has to change after `layer.eval()`?
+# 2. Dropout belongs to what a sublayer returns, before the sum. `nn.Dropout` follows `train()` and `eval()` by itself; a
+#    function has to be told.
+# 3. `F.dropout` takes the numbers, how likely one is to be dropped, and whether this is training: every module has
+#    `self.training`.
 
 # %% check="trains" points=1
 check("trains")

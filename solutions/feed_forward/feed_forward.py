@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Feed-forward network
 #     chapter: 06_feed_forward
+#     difficulty: easy
+#     minutes: 40
 # ---
 
 # %% [markdown]
@@ -17,6 +19,7 @@
 # The chapter *the feed-forward network* has the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("output")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 
@@ -25,7 +28,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## The module
@@ -40,6 +43,11 @@ from check import check
 #
 # `set_weights` tells the checks where your module keeps its numbers. It expects two `nn.Linear`, named `widen` and `narrow`;
 # if you name them otherwise, or keep parameters of your own, change it along.
+#
+# ```shapes
+# x [3 tokens, 2 d_model] @ W₁ [2 d_model, 7 d_ff] + b₁ [7 d_ff] -ReLU-> units [3 tokens, 7 d_ff]
+# units [3 tokens, 7 d_ff] @ W₂ [7 d_ff, 2 d_model] + b₂ [2 d_model] = output [3 tokens, 2 d_model]
+# ```
 
 
 # %% answer="module"
@@ -74,6 +82,13 @@ def set_weights(
         network.narrow.weight.copy_(w2.T)
         network.narrow.bias.copy_(b2)
 
+
+# %% [markdown] tags=["hints"]
+# 1. From which width to which does each of the two matrices lead, and what stands between them?
+# 2. Make two `nn.Linear` in `__init__`, with their biases, under the names that `set_weights` expects. `forward` calls
+#    one, bends the result, and calls the other.
+# 3. Put `torch.relu` around what the first layer returns, and around nothing else: what leaves the second may be
+#    negative.
 
 # %% check="output" points=2
 check("output")
@@ -117,6 +132,12 @@ def fold(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Write a word through both layers, without the ReLU, on paper: $(x W_1 + b_1) W_2 + b_2$. Which parts have $x$ in them
+#    when the brackets are gone?
+# 2. What stands behind $x$ is the matrix. All the rest is the bias, and it has two parts.
+# 3. The first bias goes through the second matrix, as the word does. Then the second bias is added.
+
 # %% check="fold" points=2
 check("fold")
 
@@ -140,6 +161,11 @@ def parameter_count(d_model: int, d_ff: int) -> int:
     return (d_model + 1) * d_ff + (d_ff + 1) * d_model
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. How many numbers are in a matrix with 3 rows and 5 columns, and how many biases go with it?
+# 2. Each way has a matrix, and a bias that is as wide as what comes out. That makes four numbers to add up.
+# 3. Both matrices have `d_model` times `d_ff` numbers. One bias is `d_ff` wide, the other `d_model`.
 
 # %% check="count" points=2
 check("count")
@@ -184,6 +210,13 @@ def always_off(
     return idle.flatten(end_dim=-2).all(dim=0)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. By which number is a unit's row of $W_2$ multiplied before it is added to the output?
+# 2. By what the unit holds after the ReLU. A unit is off for a word where that is 0, and always off if it is so for every
+#    word of every sentence.
+# 3. Compare the weights of all words with 0, make one axis of all but the last (`flatten` with `end_dim`), and ask `all`
+#    along it.
 
 # %% check="weights" points=2
 check("weights")

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Multi-head attention
 #     chapter: 05_multi_head
+#     difficulty: hard
+#     minutes: 75
 #     forbidden: [attention]
 # ---
 
@@ -19,6 +21,7 @@
 # The chapter *multi-head attention* has the idea.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("split")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -31,7 +34,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## From one width to several heads, and back
@@ -42,6 +45,10 @@ from check import check
 #
 # * Example: with two heads, the word $(1, 2, 3, 4)$ becomes $(1, 2)$ in head 0 and $(3, 4)$ in head 1.
 # * A width that the heads don't divide is a `ValueError`.
+#
+# ```shapes
+# x [2 tokens, 4 d_model] {1 2 3 4 / 5 6 7 8} -split-> heads [2 heads, 2 tokens, 2 d_head] {1 2 / 5 6 / 3 4 / 7 8}
+# ```
 
 
 # %% answer="heads"
@@ -64,6 +71,13 @@ def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]) -> Float[Tensor, 
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. A word of 6 numbers is dealt to 3 heads. Which axis becomes two, and which of these two counts the heads?
+# 2. Cut the last axis into heads and `d_head` first; then the axis of the heads and that of the tokens change places. A
+#    reshape straight to the final shape would cut across words.
+# 3. `reshape` or `unflatten` cuts, `transpose(1, 2)` swaps. The way back is the same in reverse: swap first, then make
+#    one axis of the last two.
+
 # %% check="split" points=2
 check("split")
 
@@ -72,6 +86,12 @@ check("merge")
 
 # %% check="uneven" points=1
 check("uneven")
+
+# %% [markdown] tags=["hints"]
+# 1. What is left over when a width of 4 is dealt to 3 heads?
+# 2. The sign `%` gives what a division leaves over, and it can be asked before anything is cut. Which error says that a
+#    value is not one that can be used?
+# 3. If the remainder is not 0, `raise` a `ValueError`, with a sentence that names both numbers.
 
 # %% [markdown]
 # ## All heads at once
@@ -86,6 +106,13 @@ check("uneven")
 #   each sentence. Either holds for every head. None means everywhere.
 # * A query that may look at nothing gets an output of zero, and training goes on: no gradient becomes NaN.
 # * Work on whole tensors. A loop over heads is fast enough; a loop over tokens is not.
+#
+# ```shapes
+# query [3 heads, 2 queries, 4 d_head] , key [3 heads, 5 keys, 4 d_head] -> weights [3 heads, 2 queries, 5 keys]
+# weights [3 heads, 2 queries, 5 keys] @ value [3 heads, 5 keys, 4 d_head] = found [3 heads, 2 queries, 4 d_head]
+# found [3 heads, 2 queries, 4 d_head] -merge-> merged [2 queries, 12 d_model]
+# merged [2 queries, 12 d_model] @ w_output [12 d_model, 12 d_model] = output [2 queries, 12 d_model]
+# ```
 
 
 # %% answer="attention"
@@ -117,6 +144,13 @@ def multi_head_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. After splitting there are four axes. Over which of them do queries meet keys, and which are only carried along?
+# 2. Project, split, attend, merge, mix. The step in the middle is the attention of a single head, on tensors with two
+#    axes in front.
+# 3. `@` and a swap of the last two axes do all heads at once. The root is that of the width of *one head*, softmax runs
+#    along the keys, and `w_output` comes after the merging.
+
 # %% check="scale" points=1
 check("scale")
 
@@ -132,11 +166,31 @@ check("attention")
 # %% check="mask" points=1
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. A hidden key must weigh nothing, and the other weights must still add up to 1. Is there still time for that after
+#    softmax?
+# 2. No: hide the scores, before softmax. Which score becomes a weight of exactly 0?
+# 3. Fill the scores with minus infinity by `masked_fill`. It fills where it finds True, and your mask is True where a
+#    query *may* look, so turn it over first.
+
 # %% check="mask_batch" points=1
 check("mask_batch")
 
+# %% [markdown] tags=["hints"]
+# 1. The mask is (batch, queries, keys), the scores are (batch, heads, queries, keys). If they are lined up from the end,
+#    which axis of the scores meets the mask's batch?
+# 2. The heads do. So the mask needs an axis of length 1 where the scores have their heads.
+# 3. `unsqueeze` with a number counted from the *end* puts it there for both kinds of mask. Which number is third from the
+#    end?
+
 # %% check="blind_row" points=1
 check("blind_row")
+
+# %% [markdown] tags=["hints"]
+# 1. What does `torch.softmax` make of a row of nothing but $-\infty$?
+# 2. Not-a-number, in this row only. But a hidden key weighs nothing in *any* row. Can you make sure of that once more,
+#    after softmax?
+# 3. Fill the weights with 0 wherever the mask hides, by the same turned mask that hid the scores.
 
 # %% check="dtype" points=1
 check("dtype")
@@ -146,6 +200,11 @@ check("gradient")
 
 # %% check="vectorised" points=1
 check("vectorised")
+
+# %% [markdown] tags=["hints"]
+# 1. What does your code do once for each word, and what would it be if it were done for all words together?
+# 2. Heads are few, words are many. A loop over queries or over keys is a product of two matrices in disguise.
+# 3. With the axes (batch, heads, tokens, d_head) a single `@` makes the scores of every pair of words in every head.
 
 # %% [markdown]
 # ## The module
@@ -209,6 +268,13 @@ def set_weights(
         attention.to_value.weight.copy_(w_value.T)
         attention.to_output.weight.copy_(w_output.T)
 
+
+# %% [markdown] tags=["hints"]
+# 1. Your function wants matrices for the right side of `x`. What does `nn.Linear` keep in its `weight`, and which way
+#    round?
+# 2. Who asks also answers, unless told otherwise. What is `key`, then, where it is None, and after that `value`?
+# 3. Fill in the missing key, then the missing value, and hand everything to your function, with each `weight` turned. The
+#    gap in `__init__` asks the same question as the check `uneven`.
 
 # %% check="module" points=2
 check("module")

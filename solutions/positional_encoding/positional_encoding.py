@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Positional encoding
 #     chapter: 07_positional_encoding
+#     difficulty: hard
+#     minutes: 75
 #     forbidden: []
 # ---
 
@@ -18,6 +20,7 @@
 # and one whose places are learned. The chapter *positional encoding* has the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("place")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 
@@ -28,7 +31,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## A clock for every place
@@ -45,6 +48,10 @@ from check import check
 # * Places are counted from 0. Example: with `d_model` 4, place 1 is $(0.8415, 0.5403, 0.0100, 1.0000)$.
 # * `d_model` may be odd: the last hand then has its sine only, and the formula is the same.
 # * The result has the dtype `torch.float32` and is right to four decimals, at place 10,000 too.
+#
+# ```shapes
+# places [3 places, 4 d_model] {0 1 0 1 / 0.84 0.54 0.01 1 / 0.91 -0.42 0.02 1}
+# ```
 
 
 # %% answer="clocks"
@@ -61,14 +68,35 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "{length} {d
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. How many hands has a clock of width 4, and which two columns does hand 1 fill?
+# 2. Make a table of angles first, with a row for each place and a column for each *hand*: place times speed. Its sines go
+#    to the even columns and its cosines to the odd ones.
+# 3. Hand $i$ has the speed 10000 to the power of $-2i/d_{\text{model}}$. The slice `0::2` of the columns takes the even
+#    ones, `1::2` the odd ones.
+
 # %% check="place" points=3
 check("place")
 
 # %% check="odd" points=1
 check("odd")
 
+# %% [markdown] tags=["hints"]
+# 1. Of five columns, how many are even and how many are odd, if they are counted from 0?
+# 2. There is one sine more than there are cosines. `d_model` is still 5 in the formula, whatever you do to make the
+#    table.
+# 3. Count the hands as half the width, rounded *up*, and leave out the last hand's cosine when the odd columns are
+#    filled.
+
 # %% check="far" points=2
 check("far")
+
+# %% [markdown] tags=["hints"]
+# 1. An angle is 5623.4, and a number in 32 bits has seven digits. How many of them are behind the point?
+# 2. Too few, since the hand has turned hundreds of times. The angles need 64 bits, from the speeds on; only their sines
+#    and cosines may be short.
+# 3. Make the places and the hands with `dtype=torch.float64`, and round once, at the very end. Filling a table of
+#    `float32` does that by itself.
 
 # %% [markdown]
 # ## A turn for every offset
@@ -82,6 +110,10 @@ check("far")
 # * Example: with `d_model` 2 and `offset` 1, place 0 is $(0, 1)$, and $(0, 1) \, M_1 = (0.8415, 0.5403)$, which is place 1.
 # * A negative offset leads back. `offset` may be thousands of words.
 # * `d_model` is even here: a sine without its cosine can't be turned.
+#
+# ```shapes
+# place 0 [1 place, 2 d_model] {0 1} @ turn by 1 [2 d_model, 2 d_model] = place 1 [1 place, 2 d_model] {0.84 0.54}
+# ```
 
 
 # %% answer="turn"
@@ -96,6 +128,14 @@ def offset_rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_mo
     return rotation.float()
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. A hand shows $(\sin a, \cos a)$. What are $\sin(a + b)$ and $\cos(a + b)$, written with the sines and cosines of $a$
+#    and $b$?
+# 2. Each of the two is a sum of two products, so a block of 2 by 2 makes them from the row $(\sin a, \cos a)$ on its
+#    left. Each hand has a block of its own on the diagonal; everything else is 0.
+# 3. The first column of a block makes the new sine: $\cos b$ above $\sin b$. Work out the second column in the same way,
+#    with its one minus. For hand $i$, $b$ is the offset times its speed, in 64 bits.
 
 # %% check="turn" points=3
 check("turn")
@@ -117,6 +157,10 @@ check("back")
 # * The result has the dtype and the device of `x`. Words of 16 bits have their places too, also the thousandth,
 #   as rightly as 16 bits can tell them.
 # * Places are computed, not trained. Words are: a gradient goes back to `x`, and `x` itself is not changed.
+#
+# ```shapes
+# words [2 tokens, 2 d_model] {0 0 / 0 0} + places [2 tokens, 2 d_model] {0 1 / 0.84 0.54} = output [2 tokens, 2 d_model] {0 1 / 0.84 0.54}
+# ```
 
 
 # %% answer="add"
@@ -140,6 +184,13 @@ class AddPositions(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Three words begin at place 4. Which rows of the table are theirs?
+# 2. Make the table once, in `__init__`. In `forward` take the rows from `start` to `start` plus the number of words,
+#    which is the length of the last axis but one.
+# 3. A slice of shape (tokens, d_model) lines up with any batch by itself. Where the table ends too early, compute a
+#    longer one for this call, and do not count on `max_length`.
+
 # %% check="add" points=2
 check("add")
 
@@ -152,8 +203,19 @@ check("start")
 # %% check="dtype" points=1
 check("dtype")
 
+# %% [markdown] tags=["hints"]
+# 1. Can the number 2049 be written in `float16`? And what does it mean for place 2049 if places are counted in 16 bits?
+# 2. Compute the places as exactly as before, whatever the words are, and round once: when they are about to be added.
+# 3. `tensor.to(other)` gives a tensor the dtype *and* the device of another one.
+
 # %% check="training" points=1
 check("training")
+
+# %% [markdown] tags=["hints"]
+# 1. What does a module train: every tensor that it keeps, or those of one kind?
+# 2. A parameter is trained, a buffer only moves along. And `x` belongs to whoever called: does your code write into it?
+# 3. Keep the table by `self.register_buffer`. Add with `+`, since `+=` changes the words that you were handed; and
+#    nothing here needs `no_grad` or `detach`.
 
 # %% [markdown]
 # ## A learned table
@@ -194,6 +256,13 @@ def set_table(positions: LearnedPositions, table: Float[Tensor, "length d_model"
     with torch.no_grad():
         positions.table.copy_(table)
 
+
+# %% [markdown] tags=["hints"]
+# 1. What kind of tensor does a module train?
+# 2. An `nn.Parameter` with a row for each place. A sentence of three words takes the first three rows. What does a slice
+#    do where there are not enough?
+# 3. It returns fewer, and says nothing. So compare the number of words with the number of places first, and raise a
+#    `ValueError`.
 
 # %% check="learned" points=1
 check("learned")

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Compare, normalise, average
 #     chapter: 01_self_attention
+#     difficulty: easy
+#     minutes: 30
 #     forbidden: [attention]
 # ---
 
@@ -15,9 +17,10 @@
 #
 # Every attention does three things: it compares a query with each key, turns the scores into shares of one, and averages
 # the values by these shares. You write two ways to compare, the average, and then attention that works with any way to
-# compare. The chapter *self-attention* has the ideas. It takes about twenty minutes.
+# compare. The chapter *self-attention* has the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("dot")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -31,7 +34,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## Compare by dot product
@@ -41,6 +44,10 @@ from check import check
 #
 # * Example: the query $(1, 2)$ scores the keys $(3, 0)$ and $(0, -1)$ with $3$ and $-2$.
 # * A query twice as long scores twice as high. Nothing is divided out here.
+#
+# ```shapes
+# query [1 query, 2 d_k] {1 2} , key [2 keys, 2 d_k] {3 0 / 0 -1} -dot products-> scores [1 query, 2 keys] {3 -2}
+# ```
 
 
 # %% answer="dot"
@@ -54,6 +61,13 @@ def dot_product_scores(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Three queries and five keys: how many numbers must come out, and which two rows make the number in row 1, column 2?
+# 2. A product of two matrices takes rows of the first and columns of the second. The keys stand in rows, so something has
+#    to be turned before they can be multiplied.
+# 3. Turn the last two axes of the keys, counted from the end so that a batch stays where it is. Then multiply with the
+#    queries on the left.
+
 # %% check="dot" points=3
 check("dot")
 
@@ -66,6 +80,10 @@ check("dot")
 # * Queries and keys need not be equally wide.
 # * Example: $\tanh(\ln 2) = 3/5$. So with $q = (0)$, $k = (\ln 2)$, $W_q = W_k = (1)$ and $w = (5)$ the score is $3$.
 # * $W_q$, $W_k$ and $w$ are learnt, so a gradient must come back to them, as to queries and keys.
+#
+# ```shapes
+# query [2 queries, 3 d_query] , key [5 keys, 7 d_key] -additive-> scores [2 queries, 5 keys]
+# ```
 
 
 # %% answer="additive"
@@ -85,6 +103,13 @@ def additive_scores(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. A query and a key are added here, not multiplied. How can one sum make a row of numbers for *every pair*?
+# 2. Bring both to the same width first, each by its own matrix. Broadcasting then stretches an axis of length 1: the
+#    queries' part needs one where keys are counted, the keys' part one where queries are counted.
+# 3. The parts have the shapes (queries, 1, hidden) and (1, keys, hidden), so their sum is (queries, keys, hidden). After
+#    tanh, a product with `w` takes the last axis away.
+
 # %% check="additive" points=3
 check("additive")
 
@@ -94,6 +119,13 @@ check("widths")
 # %% check="batch" points=2
 check("batch")
 
+# %% [markdown] tags=["hints"]
+# 1. It works for one sentence. Which axis does your code count from the front?
+# 2. With any number of axes before the last two, only places counted from the end mean the same thing: -1, -2, -3. That
+#    goes for swapping axes, for adding one, and for a product written with letters.
+# 3. In einsum, `...` stands for all axes that are carried along. With `unsqueeze`, find the two negative numbers that put
+#    an axis of length 1 before the last axis, and before the last two.
+
 # %% [markdown]
 # ## Average
 #
@@ -102,6 +134,11 @@ check("batch")
 #
 # * Example: matches of $1$, $2$ and $3$ average the values $0$, $6$ and $12$ to $8$.
 # * A row that adds up to 1 already is averaged as it stands.
+#
+# ```shapes
+# matches [1 query, 3 keys] {1 2 3} -shares-> shares [1 query, 3 keys] {0.17 0.33 0.5}
+# shares [1 query, 3 keys] {0.17 0.33 0.5} @ value [3 keys, 1 d_v] {0 6 12} = output [1 query, 1 d_v] {8}
+# ```
 
 
 # %% answer="average"
@@ -115,6 +152,13 @@ def weighted_average(
     return shares @ value
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Matches of 1, 2 and 3 add up to 6. What share of the whole is the match of 2?
+# 2. Each row is divided by a sum of its own, along the axis of the keys. Which shape must the sums have, so that the
+#    division lines up row by row?
+# 3. `keepdim=True` keeps the axis of the keys in the sums, with length 1. What is left to do is a product: shares on the
+#    left, values on the right.
 
 # %% check="average" points=2
 check("average")
@@ -160,14 +204,33 @@ def attend(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Which of the three steps are the same for every way to compare, and which one is handed to you?
+# 2. `score` is called like a function, whatever it is. It gives a table with a row for each query; softmax turns every
+#    row into shares of one.
+# 3. Call `score` with query and key, take `torch.softmax` along the axis of the keys, and let the average that you have
+#    written do the rest.
+
 # %% check="attend" points=3
 check("attend")
 
 # %% check="large_scores" points=2
 check("large_scores")
 
+# %% [markdown] tags=["hints"]
+# 1. What is $e^{-1000}$ in 32 bits, and what becomes of a row in which every number is that?
+# 2. It is 0, and 0 / 0 is not a number. `torch.softmax` shifts each row before it takes powers of $e$. Does your code
+#    take them itself?
+# 3. Hand the scores to `torch.softmax` as they come from `score`. No `exp` of your own is needed, and no sum.
+
 # %% check="gradient" points=2
 check("gradient")
+
+# %% [markdown] tags=["hints"]
+# 1. On its way from the query to the output a small change passes through every step of your code. Which step stops it?
+# 2. `.item()`, `.tolist()`, `.detach()`, `torch.no_grad()` and a new `torch.tensor(...)` made of old numbers all cut the
+#    graph that autograd follows.
+# 3. Keep whole tensors from `score` to the last product, and build no tensor by copying numbers into it one by one.
 
 # %% [markdown]
 # ## What only one of them can do
@@ -191,6 +254,13 @@ def prefer_the_middle() -> tuple[Float[Tensor, "1 hidden"], Float[Tensor, "1 hid
     return w_query, w_key, torch.ones(2)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Over the keys, $\tanh(q + k)$ is a step that rises. Which two steps, added up, make a hill?
+# 2. One that rises on the left of the hill and one that falls on its right. With which sign must the key enter the second
+#    one?
+# 3. Two hidden numbers do. The query enters both with the same sign and moves the steps apart; the key enters one with
+#    plus and one with minus; `w` adds them up.
 
 # %% check="middle" points=2
 check("middle")

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Single-head attention
 #     chapter: 04_softmax
+#     difficulty: medium
+#     minutes: 75
 #     forbidden: [softmax, attention]
 # ---
 
@@ -17,6 +19,7 @@
 # The chapters *self-attention* and *softmax* have the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("softmax")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -29,7 +32,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## Softmax
@@ -54,14 +57,34 @@ def softmax(scores: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch keys"
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. How do the scores 0, ln 2 and ln 3 become 1, 2 and 3, and how do these become 1/6, 2/6 and 3/6?
+# 2. `exp` makes every number positive, and dividing by the sum makes shares of one. Both happen along the last axis,
+#    however many axes come before it.
+# 3. A sum over `dim=-1` loses its axis, and the division lines up with the wrong one. `keepdim=True` keeps the axis, with
+#    length 1.
+
 # %% check="softmax" points=2
 check("softmax")
 
 # %% check="stable" points=1
 check("stable")
 
+# %% [markdown] tags=["hints"]
+# 1. If the same number is taken from every score of a row, what happens to the ratio of two powers of $e$?
+# 2. Nothing. So each row may be shifted as you like. What should its *largest* score become, so that no power of $e$ is
+#    too large?
+# 3. Take from each row its own maximum (`amax` along the last axis, with the axis kept) before you call `exp`.
+
 # %% check="nothing_to_see" points=1
 check("nothing_to_see")
+
+# %% [markdown] tags=["hints"]
+# 1. In a row of nothing but $-\infty$, what is the maximum, and what is $-\infty$ minus $-\infty$?
+# 2. Two things go wrong in such a row: the shift is not a number, and the sum of the powers of $e$ is 0. For these rows
+#    alone, put a harmless number in the place of each.
+# 3. Shift by 0 where the maximum is $-\infty$, and divide by 1 where the sum is 0. `masked_fill` and `torch.where` can
+#    both do that.
 
 # %% [markdown]
 # ## Scaled dot-product attention
@@ -78,6 +101,12 @@ check("nothing_to_see")
 #
 # Example: one query $(2, 0, 0, 0)$ and the keys $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$ match with $4$ and $0$, which become
 # the scores $2$ and $0$.
+#
+# ```shapes
+# query [1 query, 4 d_k] {2 0 0 0} , key [2 keys, 4 d_k] {2 0 0 0 / 0 2 0 0} -scaled-> scores [1 query, 2 keys] {2 0}
+# scores [1 query, 2 keys] {2 0} -softmax-> weights [1 query, 2 keys] {0.88 0.12}
+# weights [1 query, 2 keys] {0.88 0.12} @ value [2 keys, 3 d_v] {10 0 5 / 0 10 5} = output [1 query, 3 d_v] {8.81 1.19 5}
+# ```
 
 
 # %% answer="attention"
@@ -98,6 +127,13 @@ def scaled_dot_product_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. What is compared with what, and how many scores are there for 3 queries and 5 keys?
+# 2. Scores are dot products of queries and keys, divided by a square root. Your softmax makes weights of them, and the
+#    weights average the values.
+# 3. The root is that of the width over which a dot product adds up, the last axis of the queries. Swap the *last two*
+#    axes of the keys for the product, and return two things in the order of the signature.
+
 # %% check="scale" points=2
 check("scale")
 
@@ -113,14 +149,34 @@ check("batch")
 # %% check="mask" points=2
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. A hidden key must weigh nothing, and the other weights must still add up to 1. Is there still time for that after
+#    softmax?
+# 2. No: hide the scores, before softmax. Which score becomes a weight of exactly 0?
+# 3. Fill the scores with minus infinity by `masked_fill`. It fills where it finds True, and your mask is True where a
+#    query *may* look, so turn it over first.
+
 # %% check="blind_row" points=1
 check("blind_row")
+
+# %% [markdown] tags=["hints"]
+# 1. Which row of scores does softmax get for a query that may look at nothing?
+# 2. Nothing but $-\infty$, and your own softmax makes zeros of that (the check `nothing_to_see`). Zeros times the values
+#    are zeros. Is it your softmax that is called here?
+# 3. A large negative number such as -1e9 makes the row look like any other to softmax. Hide with `-math.inf`.
 
 # %% check="dtype" points=1
 check("dtype")
 
 # %% check="gradient" points=1
 check("gradient")
+
+# %% [markdown] tags=["hints"]
+# 1. Is there a place where 0 / 0 is computed and then thrown away, or where a number leaves the tensors on its way?
+# 2. `torch.where` and `nan_to_num` hide a not-a-number in the output, but the gradient still runs through the step that
+#    made it. `.item()`, `.detach()` and a new `torch.tensor(...)` stop it altogether.
+# 3. Repair what goes *into* the subtraction and the division, the maximum and the sum, so that no not-a-number is ever
+#    made.
 
 # %% [markdown]
 # ## Two masks
@@ -147,6 +203,13 @@ def padding_mask(lengths: Int[Tensor, "batch"], max_length: int) -> Bool[Tensor,
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Draw the table for three words on paper. Which of its nine cells are True?
+# 2. The causal mask is a triangle with its diagonal. The padding mask compares places with a length: of the places 0, 1,
+#    2 and 3, which are words in a sentence of three?
+# 3. `tril` keeps the lower triangle of a table of True. For the padding, `torch.arange` makes the places; give `lengths`
+#    two axes of length 1 at its end, and one comparison makes the whole mask.
+
 # %% check="causal" points=1
 check("causal")
 
@@ -161,6 +224,13 @@ check("padding")
 #
 # `set_weights` tells the checks where your module keeps its matrices. It fits the `__init__` below;
 # if you keep them in another way (one packed matrix, parameters of your own), change it along.
+#
+# ```shapes
+# x [3 tokens, 5 d_model] @ w_query [5 d_model, 2 d_k] = query [3 tokens, 2 d_k]
+# x [3 tokens, 5 d_model] @ w_key [5 d_model, 2 d_k] = key [3 tokens, 2 d_k]
+# x [3 tokens, 5 d_model] @ w_value [5 d_model, 7 d_v] = value [3 tokens, 7 d_v]
+# query [3 tokens, 2 d_k] , key [3 tokens, 2 d_k] , value [3 tokens, 7 d_v] -> output [3 tokens, 7 d_v]
+# ```
 
 
 # %% answer="module"
@@ -197,6 +267,12 @@ def set_weights(
         head.to_key.weight.copy_(w_key.T)
         head.to_value.weight.copy_(w_value.T)
 
+
+# %% [markdown] tags=["hints"]
+# 1. There is one input only. Where do query, key and value come from?
+# 2. Each of the three layers in `__init__` makes one of them from `x`. Attention you have written already.
+# 3. Call each layer with `x`, hand the three results and the mask to your function, and return only the first of the two
+#    things that come back.
 
 # %% check="module" points=2
 check("module")

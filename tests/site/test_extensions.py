@@ -40,7 +40,7 @@ def write_page(tmp_path):
     """Return a function that builds one page with the extensions and gives back its HTML and the warnings."""
     (tmp_path / "conf.py").write_text("")
     settings = {
-        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads", "corrections"],
+        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads", "exercise_table", "corrections"],
         "html_math_renderer": "katex_prerender",
         "html_static_path": [],
         "myst_enable_extensions": ["colon_fence", "dollarmath"],
@@ -115,6 +115,31 @@ CONTENTS = "# Book\n\n```{toctree}\nb\nlist\na\n```\n"
 def _listed(folder) -> list[str]:
     page = (folder / "_build" / "html" / "list.html").read_text(encoding="utf-8")
     return re.findall(r'href="(\w+\.html(?:#correction-\w+)?)"><span>', page)
+
+
+FACTS = {"title": "One head", "chapter": "04", "difficulty": "easy", "minutes": 20, "points": {"scale": 2.0, "mask": 0.5}}
+
+
+def test_the_table_lists_the_exercises_of_the_book_and_adds_up(write_page, tmp_path):
+    (tmp_path / "_toc.yml").write_text("- file: exercises/two/two\n- file: exercises/one/one\n")
+    for name in ("one", "two"):
+        (tmp_path / "exercises" / name).mkdir(parents=True)
+        (tmp_path / "exercises" / name / f"{name}.md").write_text(f"# Exercise {name}\n")
+        (tmp_path / "exercises" / name / "exercise.json").write_text(json.dumps({"name": name, **FACTS}))
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "04.md").write_text("# Softmax\n")
+    page, _ = write_page("# Exercises\n\n```{exercise-table}\n```\n")
+    rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr.*?</tr>", page, re.DOTALL)]
+    assert rows[1:] == [
+        ["Exercise", "two", "Softmax", "easy", "20", "2", "2.5"],
+        ["Exercise", "one", "Softmax", "easy", "20", "2", "2.5"],
+        ["all", "together", "40", "4", "5"],
+    ]
+
+
+def test_a_table_of_no_exercises_is_a_warning(write_page, tmp_path):
+    (tmp_path / "_toc.yml").write_text("root: index\n")
+    assert "no exercise is named" in write_page("# Exercises\n\n```{exercise-table}\n```\n")[1]
 
 
 def test_corrections_are_listed_in_the_order_of_the_book(write_page, tmp_path):

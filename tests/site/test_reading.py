@@ -108,6 +108,14 @@ def test_the_matrix_has_a_table_for_each_exercise(page, address):
         assert tables.nth(index).locator("td.fails").count() == failures
 
 
+def test_the_table_of_exercises_has_a_row_for_each(page, address):
+    page.goto(f"{address}/book/exercises.html")
+    rows = page.locator("table.exercise-table tbody tr")
+    assert rows.count() == len(EXERCISES) + 1
+    links = [rows.nth(number).locator("a").first.evaluate("link => link.href") for number in range(len(EXERCISES))]
+    assert sorted(links) == sorted(f"{address}/{name}.html" for name in EXERCISES)
+
+
 def test_the_answer_to_a_question_unfolds(page, address):
     page.goto(f"{address}/book/04_softmax.html")
     answer = page.locator("details.sd-dropdown").first

@@ -1,0 +1,117 @@
+"""The form of an exercise's source: every rule that can be checked by reading, told with file, line and cell."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import AuthorError
+from .kit.cells import ANSWER, SETUP, TEXT
+from .kit.forbidden import LISTS
+from .kit.source import imported_names
+from .shapes import check_shapes
+
+if TYPE_CHECKING:
+    from .exercise import Exercise
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+CELL = "# %%"
+DIFFICULTIES = ("easy", "medium", "hard")
+DOORS = {"check", "hint"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell stands: its file, its first line there and its name; and its lines as they are written."""
+
+    file: str
+    line: int
+    cell: str
+    text: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.at(self.line)
+
+    def at(self, line: int) -> str:
+        return f'{self.file}, line {line}, cell "{self.cell}"'
+
+    def numbered(self):
+        """Return the cell's lines with their numbers in the file."""
+        return enumerate(self.text, self.line)
+
+
+def places_of(path: Path, cells: list[str]) -> list[Place]:
+    """Return the places of a file's cells, whose names are given in order."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith(CELL)]
+    if len(starts) != len(cells):
+        raise AuthorError(f"{path.name}: there is text before the first cell; a cell begins with a line `{CELL}`")
+    return [Place(path.name, start + 1, cell, tuple(lines[start:end])) for start, end, cell in zip(starts, [*starts[1:], len(lines)], cells)]
+
+
+def check_header(about: dict, file: str, book: Path) -> None:
+    """Raise `AuthorError` unless the header says all that a learner reads before beginning."""
+    chapters = sorted(path.stem for path in book.glob("[0-9][0-9]_*.md"))
+    rules = {
+        "title": (isinstance(about.get("title"), str), "a title, for example `title: Single-head attention`"),
+        "chapter": (about.get("chapter") in chapters, f"one of the book's chapters: {', '.join(chapters)}"),
+        "difficulty": (about.get("difficulty") in DIFFICULTIES, f"one of {', '.join(DIFFICULTIES)}"),
+        "minutes": (type(about.get("minutes")) is int and about["minutes"] > 0, "a whole number: how long a learner will need"),
+        "forbidden": (set(about.get("forbidden", [])) <= set(LISTS), f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}"),
+    }
+    for field, (kept, wanted) in rules.items():
+        if not kept:
+            raise AuthorError(f"{file}, header: `{field}` is {about.get(field)!r} and must be {wanted}")
+
+
+def check_form(exercise: Exercise, places: list[Place]) -> None:
+    """Raise `AuthorError` for the first rule that an exercise's folder breaks."""
+    _check_files(exercise)
+    if exercise.cells[0].kind != TEXT or not exercise.cells[0].source.startswith("# "):
+        raise AuthorError(f"{places[0]}: a notebook begins with its title, in a text cell with the line `# # {exercise.title}`")
+    kinds = {cell.id: cell.kind for cell in exercise.cells}
+    seen: set[str] = set()
+    for place in places:
+        if place.cell in seen & set(kinds):
+            raise AuthorError(f"{place}: this name stands there twice; give each cell its own")
+        seen.add(place.cell)
+        _check_markers(place, kinds.get(place.cell) == ANSWER)
+        check_shapes(place)
+    _check_doors(exercise, places[0].file)
+    _check_tests(exercise, {place.cell: place for place in places})
+
+
+def _check_files(exercise: Exercise) -> None:
+    wanted = (f"{exercise.name}.py", f"test_{exercise.name}.py", "mistakes.py", "variants.py")
+    for needed in wanted:
+        if not (exercise.folder / needed).is_file():
+            raise AuthorError(f"solutions/{exercise.name}: {needed} is missing; an exercise has {', '.join(wanted)}")
+
+
+def _check_markers(place: Place, is_answer: bool) -> None:
+    begun = 0
+    for number, line in place.numbered():
+        if BEGIN in line and begun:
+            raise AuthorError(f"{place.at(number)}: a second BEGIN SOLUTION before END SOLUTION; the first is in line {begun}")
+        if END in line and not begun:
+            raise AuthorError(f"{place.at(number)}: END SOLUTION without BEGIN SOLUTION")
+        begun = number if BEGIN in line else 0 if END in line else begun
+    if begun:
+        raise AuthorError(f"{place.at(begun)}: BEGIN SOLUTION without END SOLUTION")
+    if any(BEGIN in line for line in place.text) != is_answer:
+        raise AuthorError(f"{place}: an answer cell, and no other, holds BEGIN SOLUTION and END SOLUTION")
+
+
+def _check_doors(exercise: Exercise, file: str) -> None:
+    given = {name for cell in exercise.cells if cell.kind == SETUP for name in imported_names(cell.source)}
+    if missing := DOORS - given:
+        raise AuthorError(f"{file}: no cell imports {' and '.join(sorted(missing))}; the first code cell ends with `from check import check, hint`")
+
+
+def _check_tests(exercise: Exercise, place_of: dict[str, Place]) -> None:
+    tested = {test.check for test in exercise.tests}
+    file = f"{exercise.name}.py"
+    if orphans := tested - set(exercise.checks):
+        raise AuthorError(f"test_{file}: check {sorted(orphans)} has no cell in {file}")
+    if untested := set(exercise.checks) - tested:
+        raise AuthorError(f"{place_of[sorted(untested)[0]]}: no test in test_{file} is marked with this check")

@@ -1,0 +1,48 @@
+"""`hint("name")`: three hints for whoever is stuck, one after another. They cost nothing."""
+from __future__ import annotations
+
+from .progress import Progress
+from .show import display
+
+ORDER = ("first", "second", "third")
+
+
+class Hinter:
+    """Opens the hints of an exercise; `drawers` are its facts about them, each with cell, checks and texts."""
+
+    def __init__(self, drawers: list[dict], progress: Progress):
+        self._drawer = {check: drawer for drawer in drawers for check in drawer["checks"]}
+        self._progress = progress
+        self._open: dict[str, int] = {}  # in this kernel
+
+    def __call__(self, name: str) -> None:
+        """Show the open hints for a check, and open the next one.
+
+        After a restart the first call opens none, so that running a whole notebook again does not.
+        """
+        if name not in self._drawer:
+            raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._drawer)}")
+        cell, texts = self._drawer[name]["cell"], self._drawer[name]["texts"]
+        before = self._opened(name)
+        is_reminder = before > 0 and cell not in self._open
+        self._open[cell] = before if is_reminder else min(before + 1, len(texts))
+        self._progress.open(cell, self._open[cell])
+        self._show(name, texts[: self._open[cell]])
+
+    def invitation(self, name: str) -> str:
+        """Return the sentence that says what `hint` has for a check."""
+        opened, count = self._opened(name), len(self._drawer[name]["texts"])
+        return f'hint("{name}") ' + (f"opens the {ORDER[opened]} of {count} hints" if opened < count else "shows its hints again")
+
+    def _opened(self, name: str) -> int:
+        drawer = self._drawer[name]
+        return min(max(self._open.get(drawer["cell"], 0), self._progress.opened(drawer["cell"])), len(drawer["texts"]))
+
+    def _show(self, name: str, texts: list[str]) -> None:
+        drawer = self._drawer[name]
+        left = len(drawer["texts"]) - len(texts)
+        served = ", ".join(drawer["checks"])
+        lead = f"Hint {len(texts)} of {len(drawer['texts'])} ({served})"
+        foot = "Run the cell again for the next one." if left else "That was the last one; what is left is yours."
+        numbered = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
+        display({"text/markdown": "\n".join([f"**{lead}**", "", *numbered, "", f"*{foot}*"]), "text/plain": "\n".join([lead, *numbered, foot])})
