@@ -35,6 +35,7 @@ def names_of(exercise: str) -> dict:
 SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
+ROTARY = names_of("rotary")
 
 
 @st.composite
@@ -211,6 +212,29 @@ def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, nor
     x = torch.randn(batch, tokens, width, dtype=torch.float64)
     mask = torch.ones(tokens, tokens).tril().bool() if masked else None
     expect(mine(x, mask), theirs(x, src_mask=None if mask is None else ~mask))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 500), st.integers(1, 6), SIZES, st.sampled_from([10_000.0, 500_000.0, 3.0]), st.integers(0, 2**32))
+def test_rotary_turns_and_keeps_lengths(start, pairs, tokens, theta, seed):
+    x = torch.randn(2, tokens, 2 * pairs, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    turned = ROTARY["rotate"](x, start, theta)
+    speeds = theta ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
+    expected = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * torch.exp(1j * torch.arange(start, start + tokens)[:, None] * speeds)
+    expect(turned, torch.view_as_real(expected).flatten(-2))
+    expect(turned.norm(dim=-1), x.norm(dim=-1), "lengths")
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[st.integers(0, 300)] * 3, SIZES, SIZES, st.integers(1, 5), st.integers(0, 2**32))
+def test_rotary_attention_knows_distances_and_nothing_else(query_start, key_start, by, queries, keys, pairs, seed):
+    source = torch.Generator().manual_seed(seed)
+    query, key, value = (torch.randn(2, n, 2 * pairs, dtype=torch.float64, generator=source) for n in (queries, keys, keys))
+    expected = ROTARY["rotary_attention"](query, key, value, query_start, key_start)
+    expect(ROTARY["rotary_attention"](query, key, value, query_start + by, key_start + by), expected)
+    # The same scores from halves: the columns move, and so does their partner.
+    halves = [ROTARY["neighbours_to_halves"](ROTARY["rotate"](x, start).flatten(0, 1)).unflatten(0, (2, -1)) for x, start in ((query, query_start), (key, key_start))]
+    expect(F.scaled_dot_product_attention(*halves, value), expected)
 
 
 def test_shapes_in_signatures_are_enforced():
