@@ -35,7 +35,7 @@ def names_of(exercise: str) -> dict:
 SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
-ROTARY = names_of("rotary")
+ROTARY, GROUPED = names_of("rotary"), names_of("grouped_query")
 
 
 @st.composite
@@ -235,6 +235,36 @@ def test_rotary_attention_knows_distances_and_nothing_else(query_start, key_star
     # The same scores from halves: the columns move, and so does their partner.
     halves = [ROTARY["neighbours_to_halves"](ROTARY["rotate"](x, start).flatten(0, 1)).unflatten(0, (2, -1)) for x, start in ((query, query_start), (key, key_start))]
     expect(F.scaled_dot_product_attention(*halves, value), expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 4), *[SIZES] * 4, st.booleans(), st.integers(0, 2**32))
+def test_grouped_attention_agrees_with_torch(num_kv_heads, group, batch, queries, keys, d_head, masked, seed):
+    source = torch.Generator().manual_seed(seed)
+    sizes = ((num_kv_heads * group, queries), (num_kv_heads, keys), (num_kv_heads, keys))
+    query, key, value = (torch.randn(batch, *size, d_head, dtype=torch.float64, generator=source) for size in sizes)
+    mask = torch.rand(batch, queries, keys, generator=source) < 0.6 if masked else None
+    if masked:
+        mask[..., 0] = True
+    expected = F.scaled_dot_product_attention(query, key, value, mask if mask is None else mask[:, None], enable_gqa=True)
+    expect(GROUPED["grouped_attention"](query, key, value, mask), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), SIZES, st.integers(0, 2**32))
+def test_equal_heads_may_as_well_be_shared(num_kv_heads, group, d_head, tokens, seed):
+    """Multi-head attention whose heads are equal within each group is grouped attention with their mean."""
+    torch.manual_seed(seed)
+    num_heads = num_kv_heads * group
+    d_model = num_heads * d_head
+    shared = [torch.randn(d_model, num_kv_heads, d_head, dtype=torch.float64) for _ in range(2)]
+    w_key, w_value = (w.repeat_interleave(group, dim=1).flatten(1) for w in shared)
+    w_query, w_output = torch.randn(2, d_model, d_model, dtype=torch.float64)
+    pooled = [GROUPED["pool_heads"](w, num_heads, num_kv_heads) for w in (w_key, w_value)]
+    mine = GROUPED["GroupedQueryAttention"](d_model, num_heads, num_kv_heads).double()
+    GROUPED["set_weights"](mine, w_query, *pooled, w_output)
+    x, mask = torch.randn(2, tokens, d_model, dtype=torch.float64), torch.ones(tokens, tokens).tril().bool()
+    expect(mine(x, mask), MULTI["multi_head_attention"](x, x, x, w_query, w_key, w_value, w_output, num_heads, mask))
 
 
 def test_shapes_in_signatures_are_enforced():
