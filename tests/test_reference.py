@@ -35,7 +35,7 @@ def names_of(exercise: str) -> dict:
 SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
-ROTARY, GROUPED = names_of("rotary"), names_of("grouped_query")
+ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
 
 
 @st.composite
@@ -265,6 +265,21 @@ def test_equal_heads_may_as_well_be_shared(num_kv_heads, group, d_head, tokens, 
     GROUPED["set_weights"](mine, w_query, *pooled, w_output)
     x, mask = torch.randn(2, tokens, d_model, dtype=torch.float64), torch.ones(tokens, tokens).tril().bool()
     expect(mine(x, mask), MULTI["multi_head_attention"](x, x, x, w_query, w_key, w_value, w_output, num_heads, mask))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(SIZES, min_size=1, max_size=4), SIZES, SIZES, st.integers(1, 3), st.integers(0, 2**32))
+def test_a_text_in_pieces_is_the_whole_text(cuts, d_model, d_k, batch, seed):
+    torch.manual_seed(seed)
+    attention = CACHE["CachedAttention"](d_model, d_k).double()
+    for _ in range(2):
+        x = torch.randn(batch, sum(cuts), d_model, dtype=torch.float64)
+        query, key, value = attention.to_query(x), attention.to_key(x), attention.to_value(x)
+        expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        expect(torch.cat([attention(piece) for piece in x.split(cuts, dim=1)], dim=1), expected)
+        CACHE["forget"](attention)
+        expect(attention(x), expected)
+        CACHE["forget"](attention)
 
 
 def test_shapes_in_signatures_are_enforced():
