@@ -20,6 +20,7 @@ PUBLISHED = {
     "positional-encodings": ("positional_encodings", "positional_encoding", {"sinusoidal_encoding": wrapped.places_of_positional_encodings}, {"odd": "it makes an odd width even, also in the formula", "far": "it computes angles in 32 bits"}),
     "llms-from-scratch": ("llms_from_scratch", "single_head", {"SingleHeadAttention": wrapped.SelfAttentionOfABook, "set_weights": wrapped.set_self_attention_of_a_book}, {"module_mask": "it knows no mask"}),
     "torch, multi-head": ("torch", "multi_head", {"MultiHeadAttention": wrapped.TorchMultiHead, "set_weights": wrapped.set_torch_multi_head}, {}),
+    "torch, layer norm": ("torch", "encoder_layer", {"layer_norm": wrapped.layer_norm_of_torch}, {}),
     "torch, encoder layer": ("torch", "encoder_layer", {"EncoderLayer": wrapped.TorchEncoderLayer, "set_weights": wrapped.set_torch_encoder_layer}, {}),
 }
 

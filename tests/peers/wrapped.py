@@ -154,6 +154,10 @@ def set_torch_encoder_layer(layer, w_query, w_key, w_value, w_output, w1, b1, w2
             norm.weight.copy_(gain), norm.bias.copy_(bias)
 
 
+def layer_norm_of_torch(x, gain, bias, eps=1e-5):
+    return F.layer_norm(x, x.shape[-1:], gain, bias, eps)
+
+
 def _copy(layers, matrices, biases=()):
     with torch.no_grad():
         for layer, matrix in zip(layers, matrices):
