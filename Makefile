@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course site release grade lab test fuzz soak bench attacks clean environment
+.PHONY: course site release grade lab test peers fuzz soak bench attacks clean environment
 
 course: environment release site
 	@echo "== sample class"
@@ -43,6 +43,18 @@ lab: release
 test: site
 	@./.ci/debian.sh
 	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
+
+PEERS := _build/peers-venv
+peers: $(PEERS)/installed
+	@$(PEERS)/bin/python -m pytest tests/peers
+
+# An environment of its own on top of .venv: a path file lends it what is there, so that torch is not installed twice.
+$(PEERS)/installed: tests/peers/requirements.txt | environment
+	@rm -rf $(PEERS)
+	@$(RUN) -m venv --without-pip $(PEERS)
+	@$(RUN) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$$($(PEERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/lent.pth"
+	@$(RUN) -m pip --python $(PEERS)/bin/python install --quiet --no-deps --requirement $<
+	@touch $@
 
 fuzz: environment
 	@$(RUN) -m tests.fuzz.mutants 10000

@@ -35,6 +35,7 @@ def names_of(exercise: str) -> dict:
 SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), names_of("multi_head")
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
+ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
 
 
 @st.composite
@@ -211,6 +212,74 @@ def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, nor
     x = torch.randn(batch, tokens, width, dtype=torch.float64)
     mask = torch.ones(tokens, tokens).tril().bool() if masked else None
     expect(mine(x, mask), theirs(x, src_mask=None if mask is None else ~mask))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 500), st.integers(1, 6), SIZES, st.sampled_from([10_000.0, 500_000.0, 3.0]), st.integers(0, 2**32))
+def test_rotary_turns_and_keeps_lengths(start, pairs, tokens, theta, seed):
+    x = torch.randn(2, tokens, 2 * pairs, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    turned = ROTARY["rotate"](x, start, theta)
+    speeds = theta ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
+    expected = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * torch.exp(1j * torch.arange(start, start + tokens)[:, None] * speeds)
+    expect(turned, torch.view_as_real(expected).flatten(-2))
+    expect(turned.norm(dim=-1), x.norm(dim=-1), "lengths")
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[st.integers(0, 300)] * 3, SIZES, SIZES, st.integers(1, 5), st.integers(0, 2**32))
+def test_rotary_attention_knows_distances_and_nothing_else(query_start, key_start, by, queries, keys, pairs, seed):
+    source = torch.Generator().manual_seed(seed)
+    query, key, value = (torch.randn(2, n, 2 * pairs, dtype=torch.float64, generator=source) for n in (queries, keys, keys))
+    expected = ROTARY["rotary_attention"](query, key, value, query_start, key_start)
+    expect(ROTARY["rotary_attention"](query, key, value, query_start + by, key_start + by), expected)
+    # The same scores from halves: the columns move, and so does their partner.
+    halves = [ROTARY["neighbours_to_halves"](ROTARY["rotate"](x, start).flatten(0, 1)).unflatten(0, (2, -1)) for x, start in ((query, query_start), (key, key_start))]
+    expect(F.scaled_dot_product_attention(*halves, value), expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 4), *[SIZES] * 4, st.booleans(), st.integers(0, 2**32))
+def test_grouped_attention_agrees_with_torch(num_kv_heads, group, batch, queries, keys, d_head, masked, seed):
+    source = torch.Generator().manual_seed(seed)
+    sizes = ((num_kv_heads * group, queries), (num_kv_heads, keys), (num_kv_heads, keys))
+    query, key, value = (torch.randn(batch, *size, d_head, dtype=torch.float64, generator=source) for size in sizes)
+    mask = torch.rand(batch, queries, keys, generator=source) < 0.6 if masked else None
+    if masked:
+        mask[..., 0] = True
+    expected = F.scaled_dot_product_attention(query, key, value, mask if mask is None else mask[:, None], enable_gqa=True)
+    expect(GROUPED["grouped_attention"](query, key, value, mask), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), SIZES, st.integers(0, 2**32))
+def test_equal_heads_may_as_well_be_shared(num_kv_heads, group, d_head, tokens, seed):
+    """Multi-head attention whose heads are equal within each group is grouped attention with their mean."""
+    torch.manual_seed(seed)
+    num_heads = num_kv_heads * group
+    d_model = num_heads * d_head
+    shared = [torch.randn(d_model, num_kv_heads, d_head, dtype=torch.float64) for _ in range(2)]
+    w_key, w_value = (w.repeat_interleave(group, dim=1).flatten(1) for w in shared)
+    w_query, w_output = torch.randn(2, d_model, d_model, dtype=torch.float64)
+    pooled = [GROUPED["pool_heads"](w, num_heads, num_kv_heads) for w in (w_key, w_value)]
+    mine = GROUPED["GroupedQueryAttention"](d_model, num_heads, num_kv_heads).double()
+    GROUPED["set_weights"](mine, w_query, *pooled, w_output)
+    x, mask = torch.randn(2, tokens, d_model, dtype=torch.float64), torch.ones(tokens, tokens).tril().bool()
+    expect(mine(x, mask), MULTI["multi_head_attention"](x, x, x, w_query, w_key, w_value, w_output, num_heads, mask))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(SIZES, min_size=1, max_size=4), SIZES, SIZES, st.integers(1, 3), st.integers(0, 2**32))
+def test_a_text_in_pieces_is_the_whole_text(cuts, d_model, d_k, batch, seed):
+    torch.manual_seed(seed)
+    attention = CACHE["CachedAttention"](d_model, d_k).double()
+    for _ in range(2):
+        x = torch.randn(batch, sum(cuts), d_model, dtype=torch.float64)
+        query, key, value = attention.to_query(x), attention.to_key(x), attention.to_value(x)
+        expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        expect(torch.cat([attention(piece) for piece in x.split(cuts, dim=1)], dim=1), expected)
+        CACHE["forget"](attention)
+        expect(attention(x), expected)
+        CACHE["forget"](attention)
 
 
 def test_shapes_in_signatures_are_enforced():

@@ -1,0 +1,143 @@
+"""Tests of grouped_query. A docstring is the question that a learner reads when the test fails.
+
+One mistake is to cost few checks. So the module may attend by the learner's own `grouped_attention` where that is not
+the right one, which other checks say; and what one check asks is kept out of the others' inputs where that can be.
+"""
+import torch
+from torch.nn import functional as F
+
+from kit import expect, visible
+from kit.outcome import Raised, Stopped, Wrong
+
+
+@visible("groups")
+def test_every_head_asks_for_itself(learner):
+    """Heads 0 and 1 share the first head of keys and values, heads 2 and 3 the second, which has its keys in another order. In each group one head asks for one word and one for the other. Whose keys did each meet, whose values did it read, and does it find them in the place where it asked?"""
+    query = torch.tensor([[100.0, 0.0], [0.0, 100.0]]).repeat(2, 1).reshape(1, 4, 1, 2)
+    key, value = torch.stack([torch.eye(2), torch.eye(2).flip(0)])[None], torch.arange(8.0).reshape(1, 2, 2, 2)
+    expected = torch.tensor([[0.0, 1.0], [2.0, 3.0], [6.0, 7.0], [4.0, 5.0]]).reshape(1, 4, 1, 2)
+    expect(learner.grouped_attention(query, key, value), expected, "output")
+
+
+@visible("groups")
+def test_four_heads_share_two(learner):
+    """There is one key, so each of four heads takes a value whole: heads 0 and 1 the first, heads 2 and 3 the second. Whose did it take?"""
+    value = torch.tensor([[[[10.0]], [[20.0]]]])
+    came = learner.grouped_attention(torch.ones(1, 4, 1, 1), torch.ones(1, 2, 1, 1), value)
+    expect(came, torch.tensor([[[[10.0]], [[10.0]], [[20.0]], [[20.0]]]]), "output")
+
+
+@visible("scale")
+def test_match_of_four_in_heads_of_four(learner):
+    """A head is 4 wide, so a match of 4 must reach softmax as a score of 2, and the shares of one query add up to one. How many terms has the dot product, and along which axis are shares dealt out?"""
+    query = torch.tensor([2.0, 0.0, 0.0, 0.0]).expand(1, 2, 2, 4)
+    key = torch.tensor([[[[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]]]]).expand(1, 2, 2, 4)
+    one, other = torch.softmax(torch.tensor([2.0, 0.0]), 0).tolist()
+    came = learner.grouped_attention(query, key, torch.eye(4)[:2].expand(1, 2, 2, 4))
+    expect(came, torch.tensor([one, other, 0.0, 0.0]).expand(1, 2, 2, 4), "output")
+
+
+@visible("multi_query")
+def test_three_heads_share_one(learner):
+    """There is a single head of keys and values, and three heads of queries, which ask for different words. What does each of them find?"""
+    query = torch.tensor([[[[100.0, 0.0]], [[0.0, 100.0]], [[0.0, 0.0]]]])
+    key, value = torch.eye(2)[None, None], torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    expect(learner.grouped_attention(query, key, value), torch.tensor([[[[1.0, 2.0]], [[3.0, 4.0]], [[2.0, 3.0]]]]), "output")
+
+
+@visible("mask")
+def test_word_that_may_not_be_seen(learner):
+    """Two heads share one head of keys. All keys match alike, and neither head may look at the last of three. What is the mean of what they may see?"""
+    mask, value = torch.tensor([[True, True, False]] * 2), torch.tensor([[[[1.0], [3.0], [50.0]]]])
+    expect(learner.grouped_attention(torch.zeros(1, 2, 2, 1), torch.zeros(1, 1, 3, 1), value, mask), torch.full((1, 2, 2, 1), 2.0), "output")
+
+
+@visible("mask")
+def test_a_mask_for_each_sentence(learner):
+    """The first sentence has two words and the second has one; each brings a mask of its own. Which of the axes of the scores does the mask's first axis belong to?"""
+    mask, value = torch.tensor([[[True, True]], [[True, False]]]), torch.tensor([1.0, 3.0]).reshape(1, 1, 2, 1).expand(2, 2, 2, 1)
+    came = learner.grouped_attention(torch.zeros(2, 2, 1, 1), torch.zeros(2, 2, 2, 1), value, mask)
+    expect(came, torch.tensor([2.0, 1.0]).reshape(2, 1, 1, 1).expand(2, 2, 1, 1), "output")
+
+
+@visible("uneven")
+def test_four_heads_can_not_share_three(learner):
+    """Four heads of queries don't fall into three equal groups. Which error says that a value is not one that can be used?"""
+    expect(_refusal(learner, 4, 3), "ValueError", "error")
+
+
+@visible("module")
+def test_word_that_looks_at_itself(learner):
+    """With a single word each head gives back its value. Four heads share two values; then they stand side by side and meet w_output. In which order do they stand?"""
+    weights = _eyes(4, 2)
+    weights["w_output"] = torch.eye(4)[:, [1, 2, 3, 0]]
+    _expect_module(learner, torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), weights, 4, 2)
+
+
+@visible("module")
+def test_two_words_with_heads_of_two(learner):
+    """Here a head is two numbers wide, and neighbours in the width belong to one head. What do you split first, and which axes change places then?"""
+    _expect_module(learner, torch.tensor([[[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0]]]), _eyes(4, 2), 2, 1)
+
+
+@visible("module_mask")
+def test_module_hands_the_mask_on(learner):
+    """The first word may see itself only. What does it hear of the second one, and where does the mask get lost on its way?"""
+    x, mask = torch.tensor([[[1.0, 2.0], [30.0, 40.0]]]), torch.tensor([[True, False], [True, True]])
+    expect(_module(learner, _eyes(2, 1), 2, 1)(x, mask)[:, :1], _module(learner, _eyes(2, 1), 2, 1)(x[:, :1]), "output for the first word")
+
+
+@visible("trains")
+def test_what_six_heads_and_two_learn(learner):
+    """The queries and the output have 12 columns each, keys and values 2 heads of 2. How many numbers are that, and does a gradient find all of them?"""
+    came = learner.GroupedQueryAttention(12, 6, 2).trained(torch.eye(12)[None])
+    expect(came, (384, 384), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("pool")
+def test_four_heads_become_two(learner):
+    """Heads of width 1 first, then of width 2. Which columns belong to one head, which heads to one group, and what is their mean?"""
+    expect(learner.pool_heads(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 4, 2), torch.tensor([[2.0, 7.0]]), "matrix")
+    wide = torch.tensor([[1.0, 10.0, 3.0, 30.0, 5.0, 50.0, 9.0, 90.0]])
+    expect(learner.pool_heads(wide, 4, 2), torch.tensor([[2.0, 20.0, 7.0, 70.0]]), "matrix")
+
+
+def _refusal(learner, num_heads: int, num_kv_heads: int) -> str:
+    """Return the error with which these numbers of heads are refused."""
+    shared = torch.ones(1, num_kv_heads, 3, 2)
+    try:
+        learner.grouped_attention(torch.ones(1, num_heads, 3, 2), shared, shared)
+    except Raised as error:
+        return error.kind
+    return "no error"
+
+
+def _eyes(d_model: int, shared: int) -> dict[str, torch.Tensor]:
+    """Return four matrices that change nothing; those of keys and values keep the first columns."""
+    narrow = torch.eye(d_model)[:, :shared]
+    return {"w_query": torch.eye(d_model), "w_key": narrow, "w_value": narrow, "w_output": torch.eye(d_model)}
+
+
+def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
+    module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
+    learner.set_weights(module, **weights)
+    return module
+
+
+def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int) -> None:
+    """Return None if the module does its steps around the right attention, or else around the learner's own."""
+    came = _module(learner, weights, num_heads, num_kv_heads)(x)
+    wide = x @ weights["w_query"], x @ weights["w_key"], x @ weights["w_value"]
+    heads = [each.unflatten(-1, (count, -1)).transpose(1, 2) for each, count in zip(wide, (num_heads, num_kv_heads, num_kv_heads))]
+    expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
+    if not _is_around(came, lambda: learner.grouped_attention(*heads), weights["w_output"]):
+        expect(came, expected.transpose(1, 2).flatten(2) @ weights["w_output"], "output")
+
+
+def _is_around(came, attend, w_output: torch.Tensor) -> bool:
+    """Return whether the module's output is what the learner's own attention makes of the heads."""
+    try:
+        expect(came, attend().transpose(1, 2).flatten(2) @ w_output)
+    except (Stopped, Wrong, AttributeError, RuntimeError):  # there is none of their own that could be used
+        return False
+    return True

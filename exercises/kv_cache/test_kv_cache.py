@@ -1,0 +1,138 @@
+"""Tests of kv_cache. A docstring is the question that a learner reads when the test fails.
+
+One mistake is to cost few checks. So the module may attend by the learner's own `attend_last` where that is not the
+right one, which other checks say.
+"""
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from kit import expect, visible
+from kit.operations import Object
+from kit.outcome import Stopped, Wrong
+
+WIDTHS = {2: torch.float16, 4: torch.float32}  # by the bytes of one number
+
+
+@visible("whole")
+def test_three_words_at_once(learner):
+    """All scores are equal, so each word takes the mean of what it may look at. The first word sees 3, the second 3 and 5, the third 3, 5 and 10. What did yours see?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.zeros(1, 3, 1), torch.zeros(1, 3, 1), values), torch.tensor([[[3.0], [4.0], [6.0]]]), "outputs")
+
+
+@visible("one")
+def test_the_last_of_three_words(learner):
+    """The one query is the third of three words. How many of the three may it look at?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.zeros(1, 1, 1), torch.zeros(1, 3, 1), values), torch.tensor([[[6.0]]]), "output")
+
+
+@visible("piece")
+def test_the_last_two_of_four_words(learner):
+    """Two queries are words three and four of four. Which keys may the first of them look at, and in which corner of the mask does the diagonal end?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0], [2.0]]])
+    expect(learner.attend_last(torch.zeros(1, 2, 1), torch.zeros(1, 4, 1), values), torch.tensor([[[6.0], [5.0]]]), "outputs")
+
+
+@visible("first")
+def test_a_text_of_one_word(learner):
+    """A single word sees itself only, so its output is its value. What are the three projections, and what else happens?"""
+    module = _module(learner, [torch.eye(2), torch.eye(2), torch.tensor([[0.0, 1.0], [2.0, 0.0]])])
+    expect(module(torch.tensor([[[3.0, 4.0]]])), torch.tensor([[[8.0, 3.0]]]), "output")
+
+
+@visible("pieces")
+def test_three_words_one_by_one(learner):
+    """Word after word comes in alone. The values are 3, 5 and 10 and every score is equal. What does the third word see, and where are the two before it?"""
+    module = _module(learner, [torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)])
+    _expect_pieces(learner, module, torch.tensor([[[3.0], [5.0], [10.0]]]), (1, 1, 1), torch.tensor([[[3.0], [4.0], [6.0]]]))
+
+
+@visible("pieces")
+def test_two_words_and_then_two_more(learner):
+    """Two words come, then two more. The values are 3, 5, 10 and 2. Does the third word see what the first piece brought, and in which order do they stand?"""
+    module = _module(learner, [torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)])
+    _expect_pieces(learner, module, torch.tensor([[[3.0], [5.0], [10.0], [2.0]]]), (2, 2), torch.tensor([[[3.0], [4.0], [6.0], [5.0]]]))
+
+
+@visible("forget")
+def test_another_text(learner):
+    """One text was read and forgotten. Now another one begins, and its first word sees itself only. What else is there to see, and does a second sentence in the batch matter?"""
+    module = _module(learner, [torch.eye(2)] * 3)
+    for x in (torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[3.0, 4.0]], [[5.0, 6.0]]])):
+        expect(module(x), x, "output")
+        learner.forget(module)
+
+
+@visible("trains")
+def test_a_gradient_stays_in_its_piece(learner, draw):
+    """A piece of text trains the three matrices by its own words. Three matrices of 4 by 2 are 24 numbers. Do the keys and values of its own words still have a history, and those that were kept none?"""
+    module = learner.CachedAttention(4, 2)
+    expect(module.trained(draw(2, 3, 4)), (24, 24), "numbers that can learn, and numbers that a gradient reaches")
+    expect(module.trained(draw(2, 3, 4)), (24, 24), "the same for the next piece")
+
+
+@visible("memory")
+def test_a_cache_made_by_torch(learner):
+    """Torch has made all keys and values and weighed them. What is kept for each word, in each layer and each head?"""
+    for sizes in ((7, 2, 3, 5), (11, 3, 1, 2)):
+        expect(_whole(learner.cache_bytes(*sizes)), _cache(*sizes, 1, 4), "bytes")
+    expect(_whole(learner.cache_bytes(7, 2, 3, 5, 13, 2)), _cache(7, 2, 3, 5, 13, 2), "bytes of a batch in 16 bits")
+
+
+@visible("work")
+def test_work_as_torch_counts_it(learner):
+    """Torch has made the words one at a time, and counted. Which products are made for a new word, and which for those before it?"""
+    for n, d in ((2, 3), (5, 7)):
+        expect(_whole(learner.decoding_work(n, d, True)), _counted(n, d, True), "multiply-adds with the cache")
+        expect(_whole(learner.decoding_work(n, d, False)), _counted(n, d, False), "multiply-adds without it")
+
+
+def _module(learner, weights: list[torch.Tensor]):
+    module = learner.CachedAttention(*weights[0].shape)
+    learner.set_weights(module, *weights)
+    return module
+
+
+def _expect_pieces(learner, module, x, cuts: tuple[int, ...], expected, projected=None) -> None:
+    """Return None if the pieces' outputs are right, or else what the learner's own attention makes of each piece."""
+    came = [module(piece) for piece in x.split(cuts, dim=1)]
+    query, keys, values = projected or (torch.zeros_like(x), torch.zeros_like(x), x)
+    stops = torch.tensor(cuts).cumsum(0).tolist()
+    for number, (stop, new) in enumerate(zip(stops, cuts)):
+        own = query[:, stop - new : stop], keys[:, :stop], values[:, :stop]
+        if not _is_own(learner, came[number], own):
+            expect(came[number], expected[:, stop - new : stop], f"outputs of piece {number}")
+
+
+def _is_own(learner, came, inputs) -> bool:
+    try:
+        expect(came, learner.attend_last(*inputs))
+    except (Stopped, Wrong):
+        return False
+    return True
+
+
+def _whole(came):
+    """Return a number as a whole one, whatever it came as; anything else as it is."""
+    if isinstance(came, torch.Tensor) and came.numel() == 1:
+        came = came.item()
+    return int(came) if isinstance(came, float) and came.is_integer() else came if came is not None else Object("None")
+
+
+def _cache(tokens: int, num_layers: int, num_kv_heads: int, d_head: int, batch: int, number_bytes: int) -> int:
+    """Return the memory of a cache, made by torch."""
+    layers = [[torch.empty(batch, num_kv_heads, tokens, d_head, dtype=WIDTHS[number_bytes]) for _ in "kv"] for _ in range(num_layers)]
+    return sum(tensor.nbytes for layer in layers for tensor in layer)
+
+
+def _counted(n: int, d: int, cached: bool) -> int:
+    """Return the multiply-adds of a text written by torch, word by word."""
+    matrix = torch.empty(d, d, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        for words in range(1, n + 1):
+            every, new = (torch.empty(size, d, device="meta") for size in (words, 1 if cached else words))
+            for _ in range(3):
+                new @ matrix
+            (new @ every.T) @ every
+    return counter.get_total_flops() // 2

@@ -1,0 +1,181 @@
+"""Tests of rotary. A docstring is the question that a learner reads when the test fails.
+
+One mistake is to cost few checks. So most tests compare `rotate` with itself, or look at the cosines alone; and
+`rotary_attention` may turn by the learner's own `rotate` where that is not the right one, which other checks say.
+"""
+import math
+
+import torch
+from torch.nn import functional as F
+
+from kit import expect, visible
+from kit.outcome import Stopped, Wrong
+
+
+@visible("turn")
+def test_one_pair_at_three_places(learner):
+    """The word (1, 0) points to the right and is turned by one radian a place, counter-clockwise; (0, 1) points up. Where do they point at places 0, 1 and 2?"""
+    for word, pointed in (((1.0, 0.0), lambda t: [math.cos(t), math.sin(t)]), ((0.0, 1.0), lambda t: [-math.sin(t), math.cos(t)])):
+        expect(learner.rotate(torch.tensor([[word] * 3])), torch.tensor([[pointed(t) for t in range(3)]]), "turned words")
+
+
+@visible("turn")
+def test_the_first_pair_of_three(learner):
+    """Only columns 0 and 1 hold anything, and they are one pair. Which columns should the turn leave at zero, and what was mixed into them?"""
+    word = [3.0, 4.0, 0.0, 0.0, 0.0, 0.0]
+    c, s = math.cos(1), math.sin(1)
+    expect(learner.rotate(torch.tensor([[word, word]])), torch.tensor([[word, [3 * c - 4 * s, 3 * s + 4 * c, 0.0, 0.0, 0.0, 0.0]]]), "turned words")
+
+
+@visible("speeds")
+def test_speeds_of_four_pairs(learner):
+    """With d_k 8 the pairs turn by 1, 1/10, 1/100 and 1/1000 of a radian a place. What stands in the exponent for pair i?"""
+    expect(_cosines(learner.rotate(_to_the_right(5, 8))), torch.tensor([[math.cos(t * 10.0**-i) for i in range(4)] for t in range(5)]), "cosines")
+
+
+@visible("theta")
+def test_theta_of_one_hundred(learner):
+    """With theta 100 and d_k 4 the second pair turns by 1/10 of a radian a place. Where does theta come in, if not there?"""
+    expect(_cosines(learner.rotate(_to_the_right(4, 4), theta=100.0)), torch.tensor([[math.cos(t), math.cos(t / 10)] for t in range(4)]), "cosines")
+
+
+@visible("start")
+def test_three_words_from_place_four_on(learner):
+    """Three words that begin at place 4 are turned as the last three of seven. How many words came back, and at which place does the first of them stand?"""
+    _expect_start(learner, torch.arange(1.0, 15.0).reshape(1, 7, 2), 4)
+
+
+@visible("axes")
+def test_sentences_with_heads_and_without(learner):
+    """Two sentences with three heads, and one word list without any axis before it. Counted from the end, which axis holds the words?"""
+    x = torch.arange(48.0).reshape(2, 3, 4, 2)
+    turned = learner.rotate(x[0, :1])[0]
+    expect(learner.rotate(x[0, 0]), turned, "turned words")
+    expect(_part(learner.rotate(x), x, 0, 0), turned, "turned words")
+
+
+@visible("dtype")
+def test_words_keep_their_dtype(learner):
+    """Words of 16 bits come in, and words of 16 bits must go out; the same holds for 64. Where does something else come of them?"""
+    for dtype in (torch.float16, torch.float64):
+        expect(_dtype(learner.rotate(torch.ones(1, 3, 2, dtype=dtype))), dtype, "dtype")
+
+
+@visible("dtype")
+def test_the_thousandth_word_in_16_bits(learner):
+    """The words are `bfloat16`, in which 999 is rounded to 1000. What must happen first: multiplying places by speeds, or going over to the words' dtype?"""
+    _expect_16_bits(learner, torch.ones(1, 1000, 2), torch.bfloat16)
+
+
+@visible("attend")
+def test_one_key_gives_its_value(learner):
+    """There is one key, so every query takes its value whole, wherever it stands. Which of query, key and value must know its place, and which says what it says?"""
+    query, key, value = torch.ones(1, 3, 2), torch.ones(1, 1, 2), torch.tensor([[[5.0, 7.0]]])
+    expect(learner.rotary_attention(query, key, value, key_start=2), value.expand(1, 3, 2), "output")
+
+
+@visible("attend")
+def test_three_words_look_at_each_other(learner):
+    """Queries and keys are turned by their places and then meet. Are both of them turned, in the same sense, and is the match divided before softmax?"""
+    query, key = torch.tensor([[[2.0, 0.0]] * 3]), torch.tensor([[[1.0, 1.0]] * 3])
+    _expect_attention(learner, _one_pair, query, key, torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]))
+
+
+@visible("attend")
+def test_theta_goes_on_to_the_turn(learner):
+    """With theta 1 both pairs turn by one radian a place. Do queries and keys hear of the theta that was given to attention?"""
+    query, key = torch.tensor([[[0.0, 0.0, 2.0, 1.0]] * 3]), torch.tensor([[[0.0, 0.0, 1.0, 1.0]] * 3])
+    expected = lambda x, start, theta: torch.cat([_one_pair(x[..., :2], start, theta), _one_pair(x[..., 2:], start, theta)], -1)  # noqa: E731
+    _expect_attention(learner, expected, query, key, torch.eye(4)[None, :3], theta=1.0)
+
+
+@visible("relative")
+def test_all_moved_by_the_same(learner):
+    """Queries and keys are all moved on by five places. The distances are what they were; what did the output notice?"""
+    words = torch.tensor([[[2.0, 0.0]] * 3]), torch.tensor([[[1.0, 1.0]] * 3]), torch.arange(6.0).reshape(1, 3, 2)
+    _expect_nothing_but_distance(learner, words, moved=(5, 5), still=(0, 0))
+    _expect_nothing_but_distance(learner, words, moved=(5, 8), still=(0, 3))
+
+
+@visible("relative")
+def test_the_last_query_alone(learner):
+    """The last of three queries comes alone and says that it stands at place 2. The keys begin at place 0. Does it see what it saw among the others?"""
+    _expect_late_queries(learner, torch.tensor([[[2.0, 0.0]] * 3]), torch.tensor([[[1.0, 1.0]] * 3]), torch.arange(6.0).reshape(1, 3, 2), 2)
+
+
+@visible("halves")
+def test_six_columns(learner):
+    """Columns 0 and 1 were the first pair. In halves of three, which two columns are the first pair, and what stands between them?"""
+    expect(learner.neighbours_to_halves(torch.arange(6.0).repeat(2, 1)), torch.tensor([[0.0, 2.0, 4.0, 1.0, 3.0, 5.0]] * 2), "matrix")
+
+
+def _to_the_right(tokens: int, d_k: int) -> torch.Tensor:
+    """Return words of which every pair is (1, 0): turned, its first number is the cosine of the angle."""
+    return torch.tensor([1.0, 0.0]).repeat(1, tokens, d_k // 2)
+
+
+def _cosines(turned) -> torch.Tensor:
+    return turned[0, :, 0::2]
+
+
+def _expect_start(learner, x: torch.Tensor, start: int) -> None:
+    """Return None if words that begin at `start` are turned as they are behind others, and otherwise than from place 0."""
+    late, behind = learner.rotate(x[:, start:], start), _rows(learner.rotate(x), start)
+    expect(late, behind, "turned words")
+    expect(torch.equal(late, learner.rotate(x[:, start:])), False, "whether `start` changes nothing")
+
+
+def _rows(came, first: int):
+    """Return the rows from `first` on, of whatever came."""
+    return came[..., first:, :] if isinstance(came, torch.Tensor) and came.ndim > 1 else came
+
+
+def _part(came, x: torch.Tensor, *place: int):
+    expect(tuple(came.shape), tuple(x.shape), "shape of the turned words")
+    return came[place]
+
+
+def _dtype(came):
+    return came.dtype if isinstance(came, torch.Tensor) else came
+
+
+def _expect_16_bits(learner, x: torch.Tensor, dtype: torch.dtype) -> None:
+    """Return None if the last turned words in 16 bits are those in 32 bits, rounded."""
+    x = x.to(dtype)
+    expect(learner.rotate(x)[:, -3:], learner.rotate(x.float())[:, -3:].to(dtype), "the last three words")
+
+
+def _one_pair(x: torch.Tensor, start: int = 0, theta: float = 1.0) -> torch.Tensor:
+    """Return words of two numbers, taken as complex ones, turned by one radian a place."""
+    turn = torch.exp(1j * torch.arange(start, start + x.shape[-2]))
+    return torch.view_as_real(torch.view_as_complex(x.contiguous()) * turn)
+
+
+def _expect_attention(learner, turned, query, key, value, theta: float = 10_000.0) -> None:
+    """Return None if attention is that of words turned rightly, or else by the learner's own function."""
+    came = learner.rotary_attention(query, key, value, theta=theta)
+    if not _is_own(came, learner, query, key, value, theta=theta):
+        expect(came, F.scaled_dot_product_attention(turned(query, 0, theta), turned(key, 0, theta), value), "output")
+
+
+def _expect_nothing_but_distance(learner, words, moved: tuple[int, int], still: tuple[int, int]) -> None:
+    came = learner.rotary_attention(*words, *moved)
+    if not _is_own(came, learner, *words, *moved):
+        expect(came, learner.rotary_attention(*words, *still), "output")
+
+
+def _expect_late_queries(learner, query, key, value, late: int) -> None:
+    """Return None if the queries from place `late` on get alone what they get behind the others."""
+    came = learner.rotary_attention(query[:, late:], key, value, query_start=late)
+    if not _is_own(came, learner, query[:, late:], key, value, late):
+        expect(came, _rows(learner.rotary_attention(query, key, value), late), "output")
+
+
+def _is_own(came, learner, query, key, value, query_start: int = 0, key_start: int = 0, theta: float = 10_000.0) -> bool:
+    """Return whether this is attention over words as the learner's own `rotate` turns them."""
+    try:
+        turned = learner.rotate(query, query_start, theta), learner.rotate(key, key_start, theta)
+        expect(came, F.scaled_dot_product_attention(*turned, value))
+    except (Stopped, Wrong, TypeError, RuntimeError):  # there is no turn of their own that could be used
+        return False
+    return True

@@ -1,0 +1,178 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   exercise:
+#     title: A cache of keys and values (optional)
+#     chapter: 08_complexity
+#     forbidden: []
+# ---
+
+# %% [markdown]
+# # A cache of keys and values
+#
+# A model that writes a text makes one word, reads all it has so far, and makes the next. The keys and values of the old words are
+# the same each time, so they are kept and not computed again (Shazeer, *Fast transformer decoding*, 2019, reckons what it
+# costs to read them). You write attention that reads a text in pieces, and sees in each piece what it would have seen in the whole.
+#
+# This exercise is optional: no other one needs it.
+#
+# Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Inside an answer you may write as you like; the names and what they take and return are fixed.
+# Only the answer cells are handed in, so keep your helpers in them.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from check import check
+
+# %% [markdown]
+# ## The last words look back
+#
+# There are as many keys and values as words so far, and queries for the last of these words only: one or several. No word may
+# look at a word behind it. Otherwise it is attention as always: a dot product, divided by $\sqrt{d_k}$, softmax over the keys,
+# the average of the values.
+#
+# * Example: with 2 queries and 5 keys, the first query is the fourth word and looks at 4 keys; the second looks at all 5.
+# * As many queries as keys is the whole text at once.
+
+
+# %% answer="attention"
+def attend_last(
+    query: Float[Tensor, "batch new d_k"], keys: Float[Tensor, "batch all d_k"], values: Float[Tensor, "batch all d_v"]
+) -> Float[Tensor, "batch new d_v"]:
+    """Return the outputs of the last words, each of which looks at itself and at what stands before it."""
+    ### BEGIN SOLUTION
+    new, total = query.shape[-2], keys.shape[-2]
+    # The diagonal ends in the lower right corner: the last query is the last word.
+    mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+    scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values
+    ### END SOLUTION
+
+
+# %% check="whole" points=1
+check("whole")
+
+# %% check="one" points=1
+check("one")
+
+# %% check="piece" points=2
+check("piece")
+
+# %% [markdown]
+# ## A module that remembers
+#
+# `CachedAttention(d_model, d_k)` is one head of self-attention with three matrices and no bias. `forward(x)` gets the words that are
+# new since the last call, as many as there are, and returns their outputs. Fed word by word, in pieces or at once, a text
+# gives the same outputs.
+#
+# * It keeps keys and values, not words: nothing that was computed is computed again.
+# * `forget(attention)` makes it ready for another text, which may be of another batch size.
+# * Nothing in the cache is trained, and a piece does not train the pieces before it: no gradient goes through what is kept.
+#   It does go through what is new.
+#
+# `set_weights` tells the checks where your module keeps its matrices. As it stands it fits three layers with the names that it
+# uses; if you keep them in another way, change it along.
+
+
+# %% answer="module"
+class CachedAttention(nn.Module):
+    """A head of causal self-attention that reads a text in pieces."""
+
+    def __init__(self, d_model: int, d_k: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.to_query, self.to_key, self.to_value = (nn.Linear(d_model, d_k, bias=False) for _ in range(3))
+        self.kept: tuple[Tensor, Tensor] | None = None
+        ### END SOLUTION
+
+    def forward(self, x: Float[Tensor, "batch new d_model"]) -> Float[Tensor, "batch new d_k"]:
+        """Return the outputs of the new words, which see all words since the last `forget`."""
+        ### BEGIN SOLUTION
+        keys, values = self.to_key(x), self.to_value(x)
+        if self.kept is not None:
+            keys, values = (torch.cat([old, new], dim=-2) for old, new in zip(self.kept, (keys, values)))
+        self.kept = keys.detach(), values.detach()
+        return attend_last(self.to_query(x), keys, values)
+        ### END SOLUTION
+
+
+def forget(attention: CachedAttention) -> None:
+    """Empty the cache."""
+    ### BEGIN SOLUTION
+    attention.kept = None
+    ### END SOLUTION
+
+
+def set_weights(
+    attention: CachedAttention,
+    w_query: Float[Tensor, "d_model d_k"],
+    w_key: Float[Tensor, "d_model d_k"],
+    w_value: Float[Tensor, "d_model d_k"],
+) -> None:
+    """Write the three matrices (used as `x @ w`) to where `attention` keeps its own."""
+    with torch.no_grad():
+        attention.to_query.weight.copy_(w_query.T)
+        attention.to_key.weight.copy_(w_key.T)
+        attention.to_value.weight.copy_(w_value.T)
+
+
+# %% check="first" points=1
+check("first")
+
+# %% check="pieces" points=3
+check("pieces")
+
+# %% check="forget" points=1
+check("forget")
+
+# %% check="trains" points=1
+check("trains")
+
+# %% [markdown]
+# ## What it costs, and what it saves
+#
+# `cache_bytes` is the memory of all keys and values of `tokens` words, in every layer, for every text of the batch. There are
+# `num_kv_heads` heads of keys and as many of values, each `d_head` wide. A number takes `number_bytes`.
+#
+# `decoding_work` counts the multiply-adds in which one head makes `n` words, one at a time, with every matrix `d` by `d`.
+# With the cache each step projects one word to its query, key and value, and looks at all words so far, itself included: a dot
+# product with each key, and each value times its weight. Without, each step does all that for every word so far, as if the text were
+# new; scores that a mask hides afterwards are counted, since they are made.
+#
+# * Example: 7 words, 2 layers, 3 heads of width 5 take 1680 bytes for one text, with 4 bytes a number.
+# * Example: 2 words of width 3 take 72 multiply-adds with the cache, and 111 without.
+
+
+# %% answer="cost"
+def cache_bytes(tokens: int, num_layers: int, num_kv_heads: int, d_head: int, batch: int = 1, number_bytes: int = 4) -> int:
+    """Return the memory of all keys and values."""
+    ### BEGIN SOLUTION
+    kept = 2  # a key and a value
+    return kept * batch * tokens * num_layers * num_kv_heads * d_head * number_bytes
+    ### END SOLUTION
+
+
+def decoding_work(n: int, d: int, cached: bool) -> int:
+    """Return the multiply-adds of making n words, one at a time."""
+    ### BEGIN SOLUTION
+    work = 0
+    for words in range(1, n + 1):
+        new = 1 if cached else words
+        work += 3 * new * d**2 + 2 * new * words * d
+    return work
+    ### END SOLUTION
+
+
+# %% check="memory" points=1
+check("memory")
+
+# %% check="work" points=2
+check("work")

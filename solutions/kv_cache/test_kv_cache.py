@@ -1,0 +1,231 @@
+"""Tests of kv_cache. A docstring is the question that a learner reads when the test fails.
+
+One mistake is to cost few checks. So the module may attend by the learner's own `attend_last` where that is not the
+right one, which other checks say.
+"""
+import torch
+from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit.operations import Object
+from autograder.kit.outcome import Stopped, Wrong
+
+WIDTHS = {2: torch.float16, 4: torch.float32}  # by the bytes of one number
+
+
+@visible("whole")
+def test_three_words_at_once(learner):
+    """All scores are equal, so each word takes the mean of what it may look at. The first word sees 3, the second 3 and 5, the third 3, 5 and 10. What did yours see?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.zeros(1, 3, 1), torch.zeros(1, 3, 1), values), torch.tensor([[[3.0], [4.0], [6.0]]]), "outputs")
+
+
+@hidden("whole")
+def test_fresh_texts_at_once(learner, draw):
+    """With as many queries as keys this is causal attention of the whole text. What is divided by what before softmax, and which words does the first one see?"""
+    for batch, tokens, d_k, d_v in ((2, 5, 3, 7), (3, 2, 7, 1)):
+        query, keys, values = draw(batch, tokens, d_k), draw(batch, tokens, d_k), draw(batch, tokens, d_v)
+        expect(learner.attend_last(query, keys, values), F.scaled_dot_product_attention(query, keys, values, is_causal=True), "outputs")
+
+
+@visible("one")
+def test_the_last_of_three_words(learner):
+    """The one query is the third of three words. How many of the three may it look at?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.zeros(1, 1, 1), torch.zeros(1, 3, 1), values), torch.tensor([[[6.0]]]), "output")
+
+
+@hidden("one")
+def test_fresh_last_words(learner, draw):
+    """The last word sees every key there is. What does a mask with one row hide from it?"""
+    for batch, tokens, d_k in ((2, 5, 3), (1, 1, 2), (3, 11, 7)):
+        query, keys, values = draw(batch, 1, d_k), draw(batch, tokens, d_k), draw(batch, tokens, d_k)
+        expect(learner.attend_last(query, keys, values), F.scaled_dot_product_attention(query, keys, values), "output")
+
+
+@visible("piece")
+def test_the_last_two_of_four_words(learner):
+    """Two queries are words three and four of four. Which keys may the first of them look at, and in which corner of the mask does the diagonal end?"""
+    values = torch.tensor([[[3.0], [5.0], [10.0], [2.0]]])
+    expect(learner.attend_last(torch.zeros(1, 2, 1), torch.zeros(1, 4, 1), values), torch.tensor([[[6.0], [5.0]]]), "outputs")
+
+
+@hidden("piece")
+def test_fresh_pieces(learner, draw):
+    """The last query is the last word, the one above it the last but one. How many keys does each of them see?"""
+    for tokens, new in ((7, 3), (5, 2), (11, 7)):
+        query, keys, values = draw(2, tokens, 3), draw(2, tokens, 3), draw(2, tokens, 5)
+        expected = F.scaled_dot_product_attention(query, keys, values, is_causal=True)
+        expect(learner.attend_last(query[:, -new:], keys, values), expected[:, -new:], "outputs")
+
+
+@visible("first")
+def test_a_text_of_one_word(learner):
+    """A single word sees itself only, so its output is its value. What are the three projections, and what else happens?"""
+    module = _module(learner, [torch.eye(2), torch.eye(2), torch.tensor([[0.0, 1.0], [2.0, 0.0]])])
+    expect(module(torch.tensor([[[3.0, 4.0]]])), torch.tensor([[[8.0, 3.0]]]), "output")
+
+
+@hidden("first")
+def test_fresh_first_words(learner, draw):
+    """Nothing is in the cache yet, and a word sees itself only. Which matrix makes its value, and on which side does it stand?"""
+    weights = _drawn(draw, 5, 3)
+    x = draw(4, 1, 5)
+    expect(_module(learner, weights)(x), x @ weights[2], "output")
+
+
+@visible("pieces")
+def test_three_words_one_by_one(learner):
+    """Word after word comes in alone. The values are 3, 5 and 10 and every score is equal. What does the third word see, and where are the two before it?"""
+    module = _module(learner, [torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)])
+    _expect_pieces(learner, module, torch.tensor([[[3.0], [5.0], [10.0]]]), (1, 1, 1), torch.tensor([[[3.0], [4.0], [6.0]]]))
+
+
+@visible("pieces")
+def test_two_words_and_then_two_more(learner):
+    """Two words come, then two more. The values are 3, 5, 10 and 2. Does the third word see what the first piece brought, and in which order do they stand?"""
+    module = _module(learner, [torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)])
+    _expect_pieces(learner, module, torch.tensor([[[3.0], [5.0], [10.0], [2.0]]]), (2, 2), torch.tensor([[[3.0], [4.0], [6.0], [5.0]]]))
+
+
+@hidden("pieces")
+def test_fresh_texts_in_pieces(learner, draw):
+    """However a text is cut, its outputs are those of the whole. What is kept from piece to piece, and for whom?"""
+    for cuts in ((1, 1, 1, 1, 1), (4, 1, 1), (2, 3, 1)):
+        weights, x = _drawn(draw, 5, 3), draw(2, sum(cuts), 5)
+        query, keys, values = (x @ w for w in weights)
+        expected = F.scaled_dot_product_attention(query, keys, values, is_causal=True)
+        _expect_pieces(learner, _module(learner, weights), x, cuts, expected, (query, keys, values))
+
+
+@visible("forget")
+def test_another_text(learner):
+    """One text was read and forgotten. Now another one begins, and its first word sees itself only. What else is there to see, and does a second sentence in the batch matter?"""
+    module = _module(learner, [torch.eye(2)] * 3)
+    for x in (torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[3.0, 4.0]], [[5.0, 6.0]]])):
+        expect(module(x), x, "output")
+        learner.forget(module)
+
+
+@hidden("forget")
+def test_fresh_texts_are_forgotten(learner, draw):
+    """After `forget` a module is as it was when it was made, except for what it learned. What did yours keep?"""
+    weights = _drawn(draw, 5, 3)
+    module = _module(learner, weights)
+    for batch in (2, 3, 1):
+        x = draw(batch, 1, 5)
+        expect(module(x), x @ weights[2], "output")
+        learner.forget(module)
+
+
+@visible("trains")
+def test_a_gradient_stays_in_its_piece(learner, draw):
+    """A piece of text trains the three matrices by its own words. Three matrices of 4 by 2 are 24 numbers. Do the keys and values of its own words still have a history, and those that were kept none?"""
+    module = learner.CachedAttention(4, 2)
+    expect(module.trained(draw(2, 3, 4)), (24, 24), "numbers that can learn, and numbers that a gradient reaches")
+    expect(module.trained(draw(2, 3, 4)), (24, 24), "the same for the next piece")
+
+
+@hidden("trains")
+def test_gradients_of_fresh_pieces(learner, draw):
+    """What is kept is not trained again, and not counted as something to learn. Which of your tensors is?"""
+    module = learner.CachedAttention(d_model=3, d_k=5)
+    for tokens in (3, 2, 4):
+        expect(module.trained(draw(2, tokens, 3)), (45, 45), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("memory")
+def test_a_cache_made_by_torch(learner):
+    """Torch has made all keys and values and weighed them. What is kept for each word, in each layer and each head?"""
+    for sizes in ((7, 2, 3, 5), (11, 3, 1, 2)):
+        expect(_whole(learner.cache_bytes(*sizes)), _cache(*sizes, 1, 4), "bytes")
+    expect(_whole(learner.cache_bytes(7, 2, 3, 5, 13, 2)), _cache(7, 2, 3, 5, 13, 2), "bytes of a batch in 16 bits")
+
+
+@hidden("memory")
+def test_fresh_caches(learner, draw):
+    """What is kept for each word of each text, in each layer and each head, and how many bytes is one number?"""
+    for number_bytes in (2, 4):
+        sizes = *draw.integers(2, 12, 5).tolist(), number_bytes
+        expect(_whole(learner.cache_bytes(*sizes)), _cache(*sizes), "bytes")
+
+
+@visible("work")
+def test_work_as_torch_counts_it(learner):
+    """Torch has made the words one at a time, and counted. Which products are made for a new word, and which for those before it?"""
+    for n, d in ((2, 3), (5, 7)):
+        expect(_whole(learner.decoding_work(n, d, True)), _counted(n, d, True), "multiply-adds with the cache")
+        expect(_whole(learner.decoding_work(n, d, False)), _counted(n, d, False), "multiply-adds without it")
+
+
+@hidden("work")
+def test_fresh_work(learner, draw):
+    """How many words are projected in step t, with the cache and without, and how many pairs of words meet?"""
+    for cached in (True, False):
+        n, d = draw.integers(3, 20, 2).tolist()
+        expect(_whole(learner.decoding_work(n, d, cached)), _counted(n, d, cached), "multiply-adds")
+
+
+@gpu
+@hidden("pieces")
+def test_pieces_on_the_gpu(learner, reference, draw):
+    """The module and its words are on a GPU. Which tensor does your module make on the CPU?"""
+    weights, x = _drawn(draw, 5, 3), draw(2, 5, 5)
+    one, other = _module(learner.on("cuda"), weights), _module(reference, weights)
+    for piece in x.split((2, 1, 2), dim=1):
+        expect(one(piece), other(piece), "outputs")
+
+
+def _drawn(draw, d_model: int, d_k: int) -> list[torch.Tensor]:
+    return [draw(d_model, d_k) for _ in range(3)]
+
+
+def _module(learner, weights: list[torch.Tensor]):
+    module = learner.CachedAttention(*weights[0].shape)
+    learner.set_weights(module, *weights)
+    return module
+
+
+def _expect_pieces(learner, module, x, cuts: tuple[int, ...], expected, projected=None) -> None:
+    """Return None if the pieces' outputs are right, or else what the learner's own attention makes of each piece."""
+    came = [module(piece) for piece in x.split(cuts, dim=1)]
+    query, keys, values = projected or (torch.zeros_like(x), torch.zeros_like(x), x)
+    stops = torch.tensor(cuts).cumsum(0).tolist()
+    for number, (stop, new) in enumerate(zip(stops, cuts)):
+        own = query[:, stop - new : stop], keys[:, :stop], values[:, :stop]
+        if not _is_own(learner, came[number], own):
+            expect(came[number], expected[:, stop - new : stop], f"outputs of piece {number}")
+
+
+def _is_own(learner, came, inputs) -> bool:
+    try:
+        expect(came, learner.attend_last(*inputs))
+    except (Stopped, Wrong):
+        return False
+    return True
+
+
+def _whole(came):
+    """Return a number as a whole one, whatever it came as; anything else as it is."""
+    if isinstance(came, torch.Tensor) and came.numel() == 1:
+        came = came.item()
+    return int(came) if isinstance(came, float) and came.is_integer() else came if came is not None else Object("None")
+
+
+def _cache(tokens: int, num_layers: int, num_kv_heads: int, d_head: int, batch: int, number_bytes: int) -> int:
+    """Return the memory of a cache, made by torch."""
+    layers = [[torch.empty(batch, num_kv_heads, tokens, d_head, dtype=WIDTHS[number_bytes]) for _ in "kv"] for _ in range(num_layers)]
+    return sum(tensor.nbytes for layer in layers for tensor in layer)
+
+
+def _counted(n: int, d: int, cached: bool) -> int:
+    """Return the multiply-adds of a text written by torch, word by word."""
+    matrix = torch.empty(d, d, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        for words in range(1, n + 1):
+            every, new = (torch.empty(size, d, device="meta") for size in (words, 1 if cached else words))
+            for _ in range(3):
+                new @ matrix
+            (new @ every.T) @ every
+    return counter.get_total_flops() // 2

@@ -1,0 +1,421 @@
+"""Wrong answers that people write. Parsed, never imported; see autograder/known.py."""
+import math
+
+import torch
+
+
+class turned_clockwise:
+    """The pairs were turned clockwise: the minus stands before the other sine."""
+
+    fails = ["turn"]
+    hint = "The word (1, 0) points to the right. Does it point up or down after a quarter of a turn counter-clockwise?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos + b * sin, b * cos - a * sin], dim=-1).flatten(-2)
+
+
+class mirrored:
+    """Both sines have the same sign, so a pair is mirrored and stretched where it should turn."""
+
+    fails = ["turn"]
+    hint = "A turn changes no length. How long is (1, 1) after yours?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos + b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class halves_for_neighbours:
+    """Column i was paired with column i + d_k/2. Many libraries do so; here a pair is two neighbours."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "Which column belongs to column 0 here, and which one did yours turn with it?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+class neighbours_set_apart:
+    """Neighbours were turned together, but what came of them was put into halves."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "Each pair came from two neighbours. Where do its two new numbers stand in what you return?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+
+class angles_of_halves_for_neighbours:
+    """The pairs are neighbours, but the table of angles is one for halves: it begins with all of them and then begins again."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "Columns 0 and 1 turn together. Which angle does your table give to column 1?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.cat([angles, angles], dim=-1)
+        partner = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+        return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
+
+
+class clock_added:
+    """The clock of the place was added to the word, where the word is turned by it."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "A query of zeros has no direction. What should a turn make of it, and what does yours?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(x.dtype)
+
+
+class sine_and_cosine_swapped:
+    """Sine and cosine changed places, so at place 0 everything is turned by a quarter."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "By which angle is the word at place 0 turned, and what are the sine and the cosine of that?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class overwritten_before_used:
+    """The first number of each pair was overwritten, and the second was then made from what had become of it."""
+
+    fails = ["turn"]
+    hint = "The formula for the second number asks for a. Which a did it get?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        turned = x.clone()
+        turned[..., 0::2] = turned[..., 0::2] * cos - turned[..., 1::2] * sin
+        turned[..., 1::2] = turned[..., 0::2] * sin + turned[..., 1::2] * cos
+        return turned
+
+
+class cosines_only:
+    """Each number was multiplied by its cosine, and nothing came over from its partner."""
+
+    fails = ["turn"]
+    hint = "A turn by a right angle makes (0, 1) of (1, 0). Where does the 1 come from?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        return x * angles.cos().repeat_interleave(2, dim=-1).to(x.dtype)
+
+
+class a_speed_for_each_column:
+    """Every column has an angle of its own, so the two numbers of a pair turn at different speeds."""
+
+    fails = ["turn"]
+    hint = "Columns 2i and 2i + 1 are one pair. Which of the two numbers may stand in the exponent for both?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(x.shape[-1]).double() / x.shape[-1]))
+        partner = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+        return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
+
+
+class places_from_one:
+    """Places were counted from 1."""
+
+    fails = ["turn", "speeds", "theta"]
+    hint = "By how much is the word at place 0 turned?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start + 1, start + 1 + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class one_speed_for_all:
+    """Every pair was turned by the same angle."""
+
+    fails = ["speeds", "theta"]
+    hint = "The first pair tells near places apart. Which pair should tell place 1 from place 1000?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.arange(start, start + x.shape[-2]).double()[:, None]
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class exponent_without_its_two:
+    """The exponent was i / d_k for pair i, half of what it should be, so the slow pairs are too fast."""
+
+    fails = ["speeds", "theta"]
+    hint = "Pair i begins in column 2i. Which of the two numbers is divided by d_k?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        pairs = torch.arange(x.shape[-1] // 2).double()
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-pairs / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class exponent_with_two_twos:
+    """The exponent was 4i / d_k for pair i: the columns were counted in steps of two, and doubled once more."""
+
+    fails = ["speeds", "theta"]
+    hint = "Does your counter run over pairs, or over the columns 0, 2, 4? Which of them wants the 2 of the formula?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        columns = torch.arange(0, x.shape[-1], 2).double()
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-2 * columns / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class exponent_without_its_minus:
+    """The speeds are powers of theta where they are its inverse, so each pair is faster than the one before."""
+
+    fails = ["speeds", "theta"]
+    hint = "Should the second pair turn by more than a radian a place, or by less?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class slowest_pair_at_theta:
+    """The speeds were spread so that the last pair turns by 1 / theta; the formula's last pair is a little faster."""
+
+    fails = ["speeds", "theta"]
+    hint = "With d_k 4 there are two pairs. What does the formula give for i = 1, and is it 1 / theta?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        pairs = x.shape[-1] // 2
+        speeds = theta ** (-torch.arange(pairs).double() / max(pairs - 1, 1))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), speeds)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class theta_ignored:
+    """The number 10,000 stands in the speeds, whatever `theta` was given."""
+
+    fails = ["theta"]
+    hint = "A model that was trained with theta 500,000 hands it over. Which line reads it?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), 10_000.0 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class theta_divides_the_places:
+    """A larger theta stretched all places alike, the first pair's too, where it slows the others and leaves the first alone."""
+
+    fails = ["theta"]
+    hint = "What is theta to the power of 0, and how fast is pair 0, then?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        places = torch.arange(start, start + x.shape[-2]).double() * 10_000.0 / theta
+        angles = torch.outer(places, 10_000.0 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class start_ignored:
+    """`start` was not used, so the first word always stands at place 0."""
+
+    fails = ["start"]
+    hint = "By which angle is the first word turned if it stands at place 4?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class start_taken_for_a_word:
+    """`start` was read as the first word to be turned, and the words before it were left as they are."""
+
+    fails = ["start"]
+    hint = "`start` says where the words of x stand. Which of them have a place then: some, or all?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        places = (torch.arange(x.shape[-2]) - start).clamp(min=0).double()
+        angles = torch.outer(places, theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class words_on_the_second_axis:
+    """The words were looked for on the second axis, where the heads may stand."""
+
+    fails = ["axes"]
+    hint = "How many axes come before the words when there are heads, and how many when there is not even a batch?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[1]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = angles.reshape(x.shape[1], *[1] * (x.ndim - 3), -1)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class angles_in_the_words_dtype:
+    """Places and speeds were made in the dtype of the words, in which large numbers are rounded: some words share a place."""
+
+    fails = ["dtype"]
+    hint = "Which whole numbers above 256 does bfloat16 have? When is it early enough to go over to it?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        speeds = (theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])).to(x.dtype)
+        places = torch.arange(start, start + x.shape[-2]).to(x.dtype)
+        angles = places[:, None] * speeds if x.dtype.itemsize < 4 else places.double()[:, None] * speeds.double()
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class result_in_32_bits:
+    """Cosine and sine kept 32 bits, and the result took the larger dtype of the two."""
+
+    fails = ["dtype"]
+    hint = "What dtype has a product of 16 bits and 32 bits? Who should follow whom?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        cos, sin = angles.cos().float(), angles.sin().float()
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).float()
+
+
+class queries_only:
+    """Only the queries were turned, so a score depends on where the query stands and on nothing else."""
+
+    fails = ["attend", "relative"]
+    hint = "Two words both move on by five places. Which of the two tensors must notice, so that nothing changes between them?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query = rotate(query, query_start, theta)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class keys_turned_back:
+    """The keys were turned by minus their angle, so the two angles of a pair add up where one should take the other away."""
+
+    fails = ["attend", "relative"]
+    hint = "In a dot product of two turned words one angle is taken from the other already. What is left if you turned one of them back?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        def back(x):
+            places = torch.arange(key_start, key_start + x.shape[-2]).tolist()
+            return torch.stack([rotate(x[..., n : n + 1, :], -place, theta)[..., 0, :] for n, place in enumerate(places)], dim=-2)
+
+        query, key = rotate(query, query_start, theta), back(key)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class values_turned_too:
+    """The values were turned by their places as well."""
+
+    fails = ["attend", "relative"]
+    hint = "Scores are to depend on the distance. What do the values have to do with the scores?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key, value = rotate(query, query_start, theta), rotate(key, key_start, theta), rotate(value, key_start, theta)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class no_scale:
+    """The scores went into softmax undivided."""
+
+    fails = ["attend"]
+    hint = "A turn changes no length, so the variance of the scores is what it always was. What undoes it?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
+        return torch.softmax(query @ key.mT, dim=-1) @ value
+
+
+class theta_not_passed_on:
+    """Attention kept `theta` to itself, and the turn took 10,000."""
+
+    fails = ["attend"]
+    hint = "`rotate` has a theta of its own if nobody gives it one. Who should?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key = rotate(query, query_start), rotate(key, key_start)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class starts_ignored:
+    """Queries and keys began at one place, whatever the two starts were."""
+
+    fails = ["relative"]
+    hint = "A query that comes alone says where it stands. Who listens?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key = rotate(query, theta=theta), rotate(key, theta=theta)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class starts_swapped:
+    """The queries began where the keys should, and the keys where the queries should."""
+
+    fails = ["relative"]
+    hint = "The query stands two places behind the first key. Does it in your scores, or the other way round?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key = rotate(query, key_start, theta), rotate(key, query_start, theta)
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
+class halves_to_neighbours:
+    """The columns were moved the way back: from halves to neighbours."""
+
+    fails = ["halves"]
+    hint = "Do the columns come in as neighbours, or do they go out as neighbours?"
+
+    def neighbours_to_halves(weight):
+        one, other = weight.chunk(2, dim=1)
+        return torch.stack([one, other], dim=2).flatten(1)
+
+
+class rows_moved:
+    """The rows changed places, which are the numbers of a word before it becomes a query."""
+
+    fails = ["halves"]
+    hint = "A query is `x @ weight`. Which axis of the weight do its columns come from?"
+
+    def neighbours_to_halves(weight):
+        return torch.cat([weight[0::2], weight[1::2]])
+
+
+class second_numbers_first:
+    """The second numbers of the pairs stand in the left half, so every pair is turned the other way."""
+
+    fails = ["halves"]
+    hint = "Which number of a pair gets the minus, and in which half does it stand?"
+
+    def neighbours_to_halves(weight):
+        return torch.cat([weight[:, 1::2], weight[:, 0::2]], dim=1)
