@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Exercise:
     chapter: str
     forbidden_lists: tuple[str, ...]
     cells: tuple[Cell, ...]
+    handed_out: dict[str, str] = field(default_factory=dict)  # by answer cell: the mistake that stands in it when learners get it
 
     @property
     def name(self) -> str:
@@ -56,6 +57,13 @@ class Exercise:
     def code(self) -> list[Cell]:
         """The cells that run before any check: imports, given code and answers."""
         return [cell for cell in self.cells if cell.kind in (ANSWER, SETUP)]
+
+    def as_handed_out(self, cell: Cell) -> Cell:
+        """Return a cell with the mistake in it that its learner is to find, if there is one."""
+        if cell.id not in self.handed_out:
+            return cell
+        mistake = next(m for m in self.mistakes if m.name == self.handed_out[cell.id])
+        return replace(cell, source=replace_bodies(cell.source, mistake.definitions))
 
     @property
     def promised(self) -> dict[str, set[str]]:
@@ -96,7 +104,8 @@ def read(folder: Path) -> Exercise:
     notebook = jupytext.read(path, fmt="py:percent")
     about = notebook.metadata.get("exercise", {})
     cells = tuple(_cell(cell, place, path.name) for place, cell in enumerate(notebook.cells))
-    exercise = Exercise(folder, about.get("title", folder.name), about.get("chapter", ""), tuple(about.get("forbidden", [])), cells)
+    handed_out = {made.id: cell.metadata["handed_out"] for made, cell in zip(cells, notebook.cells) if "handed_out" in cell.metadata}
+    exercise = Exercise(folder, about.get("title", folder.name), about.get("chapter", ""), tuple(about.get("forbidden", [])), cells, handed_out)
     _check_form(exercise, path.name)
     return exercise
 
@@ -131,6 +140,8 @@ def _check_form(exercise: Exercise, file: str) -> None:
     unknown = set(exercise.forbidden_lists) - set(LISTS)
     if unknown:
         raise AuthorError(f"{file}, header: forbidden list {sorted(unknown)} is unknown; there are {sorted(LISTS)}")
+    if unknown := set(exercise.handed_out.values()) - {m.name for m in exercise.mistakes if exercise.handed_out}:
+        raise AuthorError(f"{file}: {sorted(unknown)[0]} is to be handed out, and mistakes.py has no such class")
     _check_tests(exercise, file)
 
 
@@ -177,3 +188,23 @@ def replace_definitions(source: str, new: dict[str, str]) -> str:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             lines[first - 1 : node.end_lineno] = new[node.name].splitlines()
     return "\n".join(lines)
+
+
+def replace_bodies(source: str, new: dict[str, str]) -> str:
+    """Return a cell's source with what its functions do replaced by name; signatures and docstrings stay."""
+    lines = source.splitlines()
+    for node in reversed(ast.parse(source).body):
+        if getattr(node, "name", None) in new:
+            other = new[node.name].splitlines()
+            lines[_body(node, lines)] = other[_body(ast.parse(new[node.name]).body[0], other)]
+    return "\n".join(lines)
+
+
+def _body(function: ast.FunctionDef, lines: list[str]) -> slice:
+    """Return where a function's body lies, without its docstring and with the comments around it."""
+    first = function.body[0]
+    begin = first.end_lineno if ast.get_docstring(function) is not None else first.lineno - 1
+    end = function.end_lineno
+    while end < len(lines) and re.match(r"\s+#", lines[end]):
+        end += 1
+    return slice(begin, end)

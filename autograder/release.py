@@ -94,8 +94,8 @@ def learner_files(exercise: Exercise, facts: str | None = None) -> dict[str, str
 
 
 def source_notebook(exercise: Exercise) -> NotebookNode:
-    """Return the notebook with its answers and nbgrader's marks."""
-    cells = [_notebook_cell(cell) for cell in exercise.cells]
+    """Return the notebook with its answers, or the mistakes that are handed out in their place, and nbgrader's marks."""
+    cells = [_notebook_cell(exercise.as_handed_out(cell)) for cell in exercise.cells]
     facts = {"title": exercise.title, "chapter": exercise.chapter}
     return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}, "exercise": facts})
 

@@ -42,7 +42,7 @@ class Closed(Exception):
 
 
 def send(link: socket.socket, message: dict) -> None:
-    """Write one frame; raises `Closed` if nobody reads any more."""
+    """Write one frame; raises `Closed` if nobody reads any more, `TimeoutError` if somebody could and does not."""
     tensors: list[Tensor] = []
     packed = _pack(message, tensors)
     header = {"message": packed, "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}
@@ -51,6 +51,8 @@ def send(link: socket.socket, message: dict) -> None:
         link.sendall(struct.pack("<I", len(text)) + text)
         for tensor in tensors:
             link.sendall(_bytes_of(tensor))
+    except TimeoutError:  # set by who has a deadline; half a frame is out, so the link is of no more use
+        raise
     except OSError as error:
         raise Closed(str(error)) from None
 
