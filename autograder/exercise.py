@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class Exercise:
     forbidden_lists: tuple[str, ...]
     cells: tuple[Cell, ...]
     hints: tuple[Hints, ...]
+    handed_out: dict[str, str] = field(default_factory=dict)  # by answer cell: the mistake that stands in it when learners get it
 
     @property
     def name(self) -> str:
@@ -61,6 +62,13 @@ class Exercise:
     def code(self) -> list[Cell]:
         """The cells that run before any check: imports, given code and answers."""
         return [cell for cell in self.cells if cell.kind in (ANSWER, SETUP)]
+
+    def as_handed_out(self, cell: Cell) -> Cell:
+        """Return a cell with the mistake in it that its learner is to find, if there is one."""
+        if cell.id not in self.handed_out:
+            return cell
+        mistake = next(m for m in self.mistakes if m.name == self.handed_out[cell.id])
+        return replace(cell, source=replace_bodies(cell.source, mistake.definitions))
 
     @cached_property
     def promised(self) -> dict[str, set[str]]:
@@ -110,8 +118,9 @@ def read(folder: Path) -> Exercise:
     places = places_of(path, _names(notebook.cells))
     cells = [_cell(cell, place) for cell, place in zip(notebook.cells, places)]
     shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
-    lists = tuple(about.get("forbidden", []))
-    exercise = Exercise(folder, about["title"], about["chapter"], about["difficulty"], about["minutes"], lists, shown, hints)
+    told = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
+    lists, handed_out = tuple(about.get("forbidden", [])), {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata}
+    exercise = Exercise(folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, **told)
     check_form(exercise, places)
     return exercise
 
@@ -165,3 +174,23 @@ def replace_definitions(source: str, new: dict[str, str]) -> str:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             lines[first - 1 : node.end_lineno] = new[node.name].splitlines()
     return "\n".join(lines)
+
+
+def replace_bodies(source: str, new: dict[str, str]) -> str:
+    """Return a cell's source with what its functions do replaced by name; signatures and docstrings stay."""
+    lines = source.splitlines()
+    for node in reversed(ast.parse(source).body):
+        if getattr(node, "name", None) in new:
+            other = new[node.name].splitlines()
+            lines[_body(node, lines)] = other[_body(ast.parse(new[node.name]).body[0], other)]
+    return "\n".join(lines)
+
+
+def _body(function: ast.FunctionDef, lines: list[str]) -> slice:
+    """Return where a function's body lies, without its docstring and with the comments around it."""
+    first = function.body[0]
+    begin = first.end_lineno if ast.get_docstring(function) is not None else first.lineno - 1
+    end = function.end_lineno
+    while end < len(lines) and re.match(r"\s+#", lines[end]):
+        end += 1
+    return slice(begin, end)

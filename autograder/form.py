@@ -78,6 +78,9 @@ def check_form(exercise: Exercise, places: list[Place]) -> None:
         _check_markers(place, kinds.get(place.cell) == ANSWER)
         check_shapes(place)
     _check_doors(exercise, places[0].file)
+    known = {mistake.name for mistake in exercise.mistakes} if exercise.handed_out else set()
+    if unknown := set(exercise.handed_out.values()) - known:
+        raise AuthorError(f"{places[0].file}: {sorted(unknown)[0]} is to be handed out, and mistakes.py has no such class")
     _check_tests(exercise, {place.cell: place for place in places})
 
 

@@ -122,13 +122,28 @@ class Session:
     def __exit__(self, *error) -> None:
         self.close()
 
-    def _send(self, operation: str, target, args: tuple, kwargs: dict, **more):
+    def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, **more):
+        """Return what the worker makes of an operation; `ask` answers what it asks back meanwhile.
+
+        An operation that may ask back has a worker of its own: what is learnt from an
+        implementation is gone before the next one, or any other check, is looked at.
+        """
+        if ask is None:
+            return self._in_worker(operation, target, args, kwargs, **more)
+        self.close()
+        try:
+            self._zygote.prepare_for_trials()
+            return self._in_worker(operation, target, args, kwargs, ask, **more)
+        finally:
+            self.close()
+
+    def _in_worker(self, operation: str, target, args: tuple, kwargs: dict, reply=None, **more):
         self._load()
         if isinstance(target, str) and target in self._missing:
             raise self._missing[target]
         request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
         try:
-            return self._ask(request, self._limits.patience(self._times_up))
+            return self._ask(request, self._limits.patience(self._times_up), reply)
         except TimeLimit:
             self._times_up += 1
             raise
@@ -169,9 +184,9 @@ class Session:
         promised = self._exercise.promised
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
-    def _ask(self, request: dict, seconds: float | None = None):
+    def _ask(self, request: dict, seconds: float | None = None, reply=None):
         try:
-            return self._worker.ask(request, seconds or self._limits.request_seconds)
+            return self._worker.ask(request, seconds or self._limits.request_seconds, reply)
         except Ended:
             self.deaths += 1
             raise

@@ -110,9 +110,9 @@ def _picture_files() -> Iterator[str]:
 
 
 def source_notebook(exercise: Exercise) -> NotebookNode:
-    """Return the notebook with its answers and nbgrader's marks."""
+    """Return the notebook with its answers, or the mistakes that are handed out in their place, and nbgrader's marks."""
     files = _picture_files()
-    cells = [_notebook_cell(cell, files) for cell in exercise.cells]
+    cells = [_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.cells]
     title = cells[0].source.split("\n", 1)
     cells[0].source = "\n".join([title[0], "", told_before(exercise), *title[1:]])
     facts = {"title": exercise.title, "chapter": exercise.chapter}

@@ -10,7 +10,7 @@ from jaxtyping import jaxtyped
 from torch.nn import functional as F
 
 from autograder import exercise as exercises
-from autograder.kit.cells import run_here
+from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.expect import expect
 
 SIZES = st.integers(1, 6)
@@ -36,6 +36,7 @@ SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), nam
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
+HUNT = names_of("bug_hunt")
 
 
 @st.composite
@@ -280,6 +281,54 @@ def test_a_text_in_pieces_is_the_whole_text(cuts, d_model, d_k, batch, seed):
         CACHE["forget"](attention)
         expect(attention(x), expected)
         CACHE["forget"](attention)
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[SIZES] * 5, st.integers(0, 2**32))
+def test_repaired_bugs_agree_with_torch(batch, heads, tokens, keys, d_head, seed):
+    torch.manual_seed(seed)
+    query, key = torch.randn(batch, heads, tokens, d_head).double(), torch.randn(batch, heads, keys, d_head).double()
+    side_by_side = [HUNT["merge_heads"](x) for x in (query, key)]
+    expect(side_by_side[0], torch.cat(query.unbind(1), -1))
+    identity = torch.eye(keys).double().expand(batch, heads, -1, -1)
+    expect(HUNT["attention_weights"](*side_by_side, heads), F.scaled_dot_product_attention(query, key, identity))
+    query, key, value = query[0, 0], key[0, 0], torch.randn(keys, 3).double()
+    mask = torch.rand(tokens, keys) < 0.5
+    scores = HUNT["scaled_scores"](query, key)
+    expect(HUNT["masked_softmax"](scores, mask) @ value, torch_attention(query, key, value, mask))
+    mask[:, 0] = True
+    expect(HUNT["attend"](query, key, value, mask), F.scaled_dot_product_attention(query, key, value, mask))
+    look = torch.rand(keys, keys) < 0.5
+    look |= torch.eye(keys).bool()
+    for masks in ((), (look,)):
+        expect(HUNT["attention_layer"](key, *masks), key + F.scaled_dot_product_attention(key, key, key, *masks))
+    theirs = torch.nn.TransformerEncoderLayer(d_head, 1, 5, dropout=0.0, dtype=torch.float64)
+    weights = theirs.linear1.weight.T, theirs.linear1.bias, theirs.linear2.weight.T, theirs.linear2.bias
+    for smooth, activation in ((False, torch.nn.ReLU()), (True, torch.nn.GELU())):
+        expect(HUNT["feed_forward"](key, *weights, smooth), theirs.linear2(activation(theirs.linear1(key))))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 200), st.floats(1.0, 60.0), st.integers(0, 2**32))
+def test_scores_in_16_bits_are_right_wherever_they_fit(queries, keys, d_k, size, seed):
+    torch.manual_seed(seed)
+    query, key = (torch.rand(n, d_k).mul(size).half() for n in (queries, keys))
+    exact = query.double() @ key.double().T / d_k**0.5
+    assert exact.max() < 65_504  # 60 times 60, 200 times, over the root of 200
+    expect(HUNT["scaled_scores"](query, key), exact.half())
+
+
+@pytest.mark.parametrize("bug", exercises.load("bug_hunt").handed_out.values())
+def test_every_bug_is_found_by_the_test_that_stands_below_it(bug):
+    hunt = exercises.load("bug_hunt")
+    mistake = next(m for m in hunt.mistakes if m.name == bug)
+    (cell,) = [c for c in hunt.answers if hunt.handed_out[c.id] == bug]
+    (name,) = mistake.definitions
+    test, right = HUNT[f"test_{cell.id.removeprefix('answer-')}"], HUNT[name]
+    wrong, _ = run_here([Cell("bug", ANSWER, hunt.as_handed_out(c).source) if c is cell else c for c in hunt.code], {}, [])
+    test(right)
+    with pytest.raises((AssertionError, TypeError, RuntimeError, UnboundLocalError)):
+        test(wrong[name])
 
 
 def test_shapes_in_signatures_are_enforced():

@@ -73,6 +73,13 @@ class Callee:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""
         return self.learner._ask("trained", self, args, kwargs)
 
+    def trial(self, name: str, ask):
+        """Return with which words a test of the learner's refuses the implementation called `name`, or None.
+
+        `ask` answers what the test asks of it, as `trial.Asked` does.
+        """
+        return self.learner._ask("trial", self, (Object(name),), {}, ask=ask)
+
     def train(self) -> None:
         """Put a module into training, as it is when it is made."""
         self.learner._ask("switch", self, (), {}, training=True)

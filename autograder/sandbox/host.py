@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass
+from typing import Callable
 
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
 from ..limits import Limits
@@ -29,6 +30,7 @@ class Zygote:
     def __init__(self, level: Level | None = None):
         self.level = required() if level is None else level
         self.room = Room(self.level)
+        self._prepared = False
         self._link, theirs = socket.socketpair()
         try:
             self._process = subprocess.Popen(
@@ -82,6 +84,13 @@ class Zygote:
         _answer(mine)  # it is locked in
         return worker
 
+    def prepare_for_trials(self) -> None:
+        """Have everything imported that learners' tests are likely to use, once."""
+        if not self._prepared:
+            wire.send(self._link, {"do": "prepare"})
+            wire.receive(self._link, time.monotonic() + START_SECONDS)
+            self._prepared = True
+
     def end(self, pid: int) -> dict:
         wire.send(self._link, {"do": "end", "pid": pid})
         return _answer(self._link)
@@ -97,8 +106,10 @@ class Worker:
     limits: Limits
     alive: bool = True
 
-    def ask(self, request: dict, seconds: float):
+    def ask(self, request: dict, seconds: float, reply: Callable[[object], dict] | None = None):
         """Return the worker's answer, which may take so many seconds.
+
+        `reply` is asked what to say when the worker asks back meanwhile; without it, no question is taken for one.
 
         Raises a `Stopped`; where that is a limit or a death, the worker is ended and gone.
         """
@@ -107,6 +118,9 @@ class Worker:
             self.link.settimeout(seconds)
             wire.send(self.link, request)
             answer = wire.receive(self.link, until)
+            while reply is not None and "ask" in answer:
+                self._say(reply(answer["ask"]), until)
+                answer = wire.receive(self.link, until)
         except TimeoutError:
             self.end()
             raise TimeLimit(f"no answer after {seconds:g} seconds") from None
@@ -116,6 +130,14 @@ class Worker:
         except wire.Closed:
             raise self._death() from None
         return _value(answer)
+
+    def _say(self, message: dict, until: float) -> None:
+        """Send a message by `until`; raises `TimeoutError`, also where questions come faster than the clock is looked at."""
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.link.settimeout(left)
+        wire.send(self.link, message)
 
     def end(self) -> dict:
         """End the worker; return how it ended."""

@@ -42,13 +42,15 @@ class Closed(Exception):
 
 
 def send(link: socket.socket, message: dict) -> None:
-    """Write one frame; raises `Closed` if nobody reads any more."""
+    """Write one frame; raises `Closed` if nobody reads any more, `TimeoutError` if somebody could and does not."""
     tensors: list[Tensor] = []
     packed = _pack(message, tensors)
     header = {"message": packed, "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}
     text = json.dumps(header, allow_nan=False).encode()
     try:
         link.sendall(b"".join([struct.pack("<I", len(text)), text, *map(_bytes_of, tensors)]))
+    except TimeoutError:  # set by who has a deadline; half a frame is out, so the link is of no more use
+        raise
     except OSError as error:
         raise Closed(str(error)) from None
 

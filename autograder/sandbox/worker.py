@@ -25,7 +25,7 @@ def serve(link: socket.socket, shell, limits: dict, told: dict) -> None:
     except Exception as error:
         return wire.send(link, {"failed": f"{type(error).__name__}: {error}"})
     wire.send(link, {"ready": True})
-    worker = _Worker(shell)
+    worker = _Worker(shell, link)
     while True:
         try:
             request = wire.receive(link)
@@ -35,8 +35,9 @@ def serve(link: socket.socket, shell, limits: dict, told: dict) -> None:
 
 
 class _Worker:
-    def __init__(self, shell):
+    def __init__(self, shell, link: socket.socket):
         self._shell = shell
+        self._link = link
         self._operations: Operations | None = None
         silence_check()
 
@@ -54,7 +55,14 @@ class _Worker:
             return None
         if do == "cell":
             return self._run_cell(rest["source"])
+        if do == "trial":
+            rest["ask"] = self._ask_back
         return getattr(self._operations, do)(**rest)
+
+    def _ask_back(self, question: dict) -> dict:
+        """Return what the judge says to a question that a test of the learner's asks, while the judge waits for this worker."""
+        wire.send(self._link, {"ask": question})
+        return wire.receive(self._link)
 
     def _run_cell(self, source: str) -> None:
         result = self._shell.run_cell(source, store_history=False, silent=True)

@@ -36,9 +36,23 @@ def main(told: dict) -> None:
     while True:
         try:
             request = wire.receive(judge)
-            wire.send(judge, _fork(judge, shell, request["limits"], told) if request["do"] == "fork" else _end(request["pid"]))
+            wire.send(judge, _do(judge, shell, told, **request))
         except wire.Closed:
             return
+
+
+def _do(judge: socket.socket, shell, told: dict, do: str, **rest) -> dict:
+    if do == "fork":
+        return _fork(judge, shell, rest["limits"], told)
+    return _prepare(told) if do == "prepare" else _end(rest["pid"])
+
+
+def _prepare(told: dict) -> dict:
+    """Import what `torch.testing.assert_close` imports when it is first called: every trial has a fresh worker, and would pay for it."""
+    import torch.distributed.tensor  # noqa: F401
+
+    told["megabytes_at_rest"] = _address_space()
+    return {"ready": os.getpid()}
 
 
 def _shell():

@@ -8,5 +8,6 @@ from .expect import expect, expect_ratio
 from .learner import Learner
 from .outcome import Outcome, Verdict, Wrong
 from .suite import gpu, hidden, visible
+from .trial import Contract, expect_pass, expect_refusal
 
-__all__ = ["Draw", "Learner", "Outcome", "Verdict", "Wrong", "expect", "expect_ratio", "gpu", "hidden", "visible"]
+__all__ = ["Contract", "Draw", "Learner", "Outcome", "Verdict", "Wrong", "expect", "expect_pass", "expect_ratio", "expect_refusal", "gpu", "hidden", "visible"]

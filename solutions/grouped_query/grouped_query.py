@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Grouped queries (optional)
 #     chapter: 08_complexity
+#     difficulty: medium
+#     minutes: 40
 #     forbidden: [attention]
 # ---
 
@@ -31,7 +33,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## Who shares with whom

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: A cache of keys and values (optional)
 #     chapter: 08_complexity
+#     difficulty: medium
+#     minutes: 40
 #     forbidden: []
 # ---
 
@@ -30,7 +32,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## The last words look back

@@ -7,6 +7,8 @@
 #   exercise:
 #     title: Rotary positions (optional)
 #     chapter: 07_positional_encoding
+#     difficulty: medium
+#     minutes: 45
 #     forbidden: []
 # ---
 
@@ -30,7 +32,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from check import check
+from check import check, hint
 
 # %% [markdown]
 # ## Turned by its place

@@ -1,0 +1,452 @@
+"""Tests of bug_hunt. A docstring is the question that a learner reads when the test fails.
+
+Each bug has two checks: one for the repaired function, one for the learner's test. The latter is tried on
+the implementations below, which never leave this side (see autograder/kit/trial.py).
+"""
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from autograder.kit import Contract, expect, expect_pass, expect_refusal, hidden, visible
+
+
+def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]):
+    """What a test may hand over; the same below."""
+
+
+def attention_weights(query: Float[Tensor, "batch queries d_model"], key: Float[Tensor, "batch keys d_model"], num_heads: int):
+    pass
+
+
+def attend(query: Float[Tensor, "queries d_k"], key: Float[Tensor, "keys d_k"], value: Float[Tensor, "keys d_v"], mask: Bool[Tensor, "queries keys"]):
+    pass
+
+
+def masked_softmax(scores: Float[Tensor, "queries keys"], mask: Bool[Tensor, "queries keys"]):
+    pass
+
+
+def scaled_scores(query: Float[Tensor, "queries d_k"], key: Float[Tensor, "keys d_k"]):
+    pass
+
+
+def random_mask(queries: int, keys: int):
+    pass
+
+
+def attention_layer(x: Float[Tensor, "tokens d_model"], mask: Bool[Tensor, "tokens tokens"] | None = None):
+    pass
+
+
+def feed_forward(
+    x: Float[Tensor, "tokens d_model"], w1: Float[Tensor, "d_model d_ff"], b1: Float[Tensor, "d_ff"],
+    w2: Float[Tensor, "d_ff d_model"], b2: Float[Tensor, "d_model"], smooth: bool = False,
+):
+    pass
+
+
+def _uneven(query, key, num_heads):
+    if num_heads < 1 or query.shape[-1] % num_heads:
+        return f"{num_heads} heads can't have equal shares of width {query.shape[-1]}"
+
+
+def _blind(mask):
+    if mask is not None and not mask.any(-1).all():
+        return "the mask leaves a query without a key"
+
+
+def _too_large(query, key):
+    if not (_exact_scores(query, key).abs() <= torch.finfo(query.dtype).max).all():
+        return f"a score does not fit {query.dtype}"
+
+
+def _too_few(queries, keys):
+    if min(queries, keys) < 1:
+        return "a mask has at least one query and one key"
+
+
+MERGE = Contract(merge_heads)
+WEIGHTS = Contract(attention_weights, _uneven)
+ATTEND = Contract(attend, lambda query, key, value, mask: _blind(mask))
+SOFTMAX = Contract(masked_softmax)
+SCORES = Contract(scaled_scores, _too_large)
+CHANCE = Contract(random_mask, _too_few)
+LAYER = Contract(attention_layer, lambda x, mask: _blind(mask))
+FORWARD = Contract(feed_forward)
+
+
+@visible("merge")
+def test_two_heads_of_two_words(learner):
+    """The first word has 1, 2 in head 0 and 5, 6 in head 1. Which axis must stand next to the numbers of a head before the two can become one?"""
+    heads = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]])
+    expect(learner.merge_heads(heads), torch.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]]), "words")
+
+
+@hidden("merge")
+def test_fresh_heads(learner, reference, draw):
+    """Each word gets its numbers from all heads, side by side. Which axis must stand next to the numbers of a head before the two can become one?"""
+    for shape in ((2, 3, 5, 7), (3, 7, 1, 2), (5, 1, 7, 3)):
+        heads = draw(*shape)
+        expect(learner.merge_heads(heads), reference.merge_heads(heads), "words")
+
+
+@visible("merge_test")
+def test_merge_test_on_a_right_one(learner):
+    """Your test was given a `merge_heads` that is right. What does it ask for that the contract does not, or what does it compare with?"""
+    expect_pass(learner.test_merge, MERGE, _merge_word_by_word)
+
+
+@visible("merge_test")
+def test_merge_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. For which input, and in which numbers of the output, do the bug and a right `merge_heads` differ?"""
+    expect_refusal(learner.test_merge, MERGE, lambda x: x.reshape(len(x), x.shape[2], -1), "a merge by reshape alone", _merge_word_by_word)
+
+
+@hidden("merge_test")
+def test_merge_test_on_others(learner):
+    """Your test was tried on another wrong `merge_heads`. Does it look at every number, and at its place?"""
+    expect_refusal(learner.test_merge, MERGE, lambda x: x.permute(0, 2, 3, 1).flatten(2), "a merge that shuffles the heads like cards", _merge_word_by_word)
+
+
+@visible("scale")
+def test_match_of_four_in_three_heads(learner):
+    """Each of the three heads is 4 wide, so a match of 4 is a score of 2. How many terms does a dot product in one head have?"""
+    query, key = torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3]]), torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3, [0.0, 2.0, 0.0, 0.0] * 3]])
+    expected = torch.softmax(torch.tensor([2.0, 0.0]), 0).repeat(1, 3, 1, 1)
+    expect(learner.attention_weights(query, key, 3), expected, "weights")
+
+
+@hidden("scale")
+def test_fresh_heads_have_their_scale(learner, reference, draw):
+    """The weights are as even as they should be only if the scores were divided by the right number. How many terms does a dot product in one head have?"""
+    for num_heads, d_head in ((2, 5), (5, 2), (1, 3)):
+        inputs = draw(2, 3, num_heads * d_head), draw(2, 7, num_heads * d_head), num_heads
+        expect(learner.attention_weights(*inputs), reference.attention_weights(*inputs), "weights")
+
+
+@visible("scale_test")
+def test_scale_test_on_a_right_one(learner):
+    """Your test was given an `attention_weights` that is right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_scale, WEIGHTS, _weights_by_torch)
+
+
+@visible("scale_test")
+def test_scale_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. For how many heads is d_model something else than the width of a head?"""
+    expect_refusal(learner.test_scale, WEIGHTS, lambda query, key, num_heads: _weights_by_torch(query, key, num_heads, query.shape[-1]), "a scale by d_model", _weights_by_torch)
+
+
+@hidden("scale_test")
+def test_scale_test_on_another_right_one(learner):
+    """Your test was tried on another right `attention_weights`, whose last digits differ. Does it ask for these digits?"""
+    expect_pass(learner.test_scale, WEIGHTS, _weights_in_another_order)
+
+
+@visible("mask")
+def test_one_of_two_keys_is_hidden(learner):
+    """Both keys match equally well, and the second is hidden, so the output is the first value. Do the weights of a query still sum to 1 after your mask?"""
+    value, mask = torch.tensor([[4.0, 8.0], [100.0, 200.0]]), torch.tensor([[True, False]])
+    expect(learner.attend(torch.zeros(1, 2), torch.zeros(2, 2), value, mask), torch.tensor([[4.0, 8.0]]), "output")
+
+
+@hidden("mask")
+def test_fresh_masks(learner, reference, draw):
+    """What a query returns is what it would return if the hidden keys were not there. At which step can a key still be taken out of the softmax?"""
+    for queries, keys, d_k, d_v in ((3, 5, 2, 7), (2, 7, 3, 1)):
+        inputs = draw(queries, d_k), draw(keys, d_k), draw(keys, d_v), draw.mask(queries, keys)
+        expect(learner.attend(*inputs), reference.attend(*inputs), "output")
+
+
+@visible("mask_test")
+def test_mask_test_on_a_right_one(learner):
+    """Your test was given an `attend` that is right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_mask, ATTEND, F.scaled_dot_product_attention)
+
+
+@visible("mask_test")
+def test_mask_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. The hidden value has next to no weight there; what happened to the weights of the others?"""
+    expect_refusal(learner.test_mask, ATTEND, lambda query, key, value, mask: _weights(query, key).masked_fill(~mask, 1e-9) @ value, "a mask after softmax", F.scaled_dot_product_attention)
+
+
+@hidden("mask_test")
+def test_mask_test_on_others(learner):
+    """Your test was tried on another right `attend`, whose last digits differ, and on other wrong ones. Would it notice a hidden key that still weighs something?"""
+    expect_pass(learner.test_mask, ATTEND, _attend_query_by_query)
+    expect_refusal(learner.test_mask, ATTEND, lambda query, key, value, mask: torch.softmax(_exact_scores(query, key) * mask, -1).to(value.dtype) @ value, "a mask that turns scores into zeros", F.scaled_dot_product_attention)
+
+
+@visible("blind")
+def test_two_of_three_in_16_bits(learner):
+    """The smallest number of float16 is -65504. Which number lies below all others, in every type?"""
+    scores, mask = torch.zeros(1, 3, dtype=torch.float16), torch.tensor([[True, True, False]])
+    expect(learner.masked_softmax(scores, mask), torch.tensor([[0.5, 0.5, 0.0]], dtype=torch.float16), "weights")
+
+
+@visible("blind")
+def test_two_of_three_and_none_of_three(learner):
+    """The first query sees two equal scores, the second nothing at all. What are softmax's weights when all numbers of a row are equal, however negative they are?"""
+    scores, mask = torch.zeros(2, 3, dtype=torch.float16), torch.tensor([[True, True, False], [False, False, False]])
+    expect(learner.masked_softmax(scores, mask), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]], dtype=torch.float16), "weights")
+
+
+@hidden("blind")
+def test_fresh_rows_in_every_type(learner, reference, draw):
+    """Hidden keys have the weight 0, the others share out 1, and a row that sees nothing is zero, in every type. Which of the three is not so?"""
+    for dtype in (torch.float64, torch.float32, torch.float16):
+        inputs = draw(5, 7, dtype=dtype), draw.mask(5, 7, blind=3)
+        expect(learner.masked_softmax(*inputs), reference.masked_softmax(*inputs), "weights")
+
+
+@visible("blind_test")
+def test_blind_test_on_a_right_one(learner):
+    """Your test was given a `masked_softmax` that is right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_blind, SOFTMAX, _softmax_of_the_seen)
+
+
+@visible("blind_test")
+def test_blind_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. For which row, or which type of scores, does it differ from a right one?"""
+    expect_refusal(learner.test_blind, SOFTMAX, lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e9), -1), "a mask of minus one billion", _softmax_of_the_seen)
+
+
+@hidden("blind_test")
+def test_blind_test_on_others(learner):
+    """Your test was tried on implementations with one half of the bug each. Does it look at a row that sees nothing, and does it use 16 bits?"""
+    expect_pass(learner.test_blind, SOFTMAX, _softmax_by_products)
+    expect_refusal(learner.test_blind, SOFTMAX, lambda scores, mask: torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), -1), "even weights where nothing may be seen", _softmax_of_the_seen)
+    expect_refusal(learner.test_blind, SOFTMAX, lambda scores, mask: torch.softmax(scores.masked_fill(~mask, -1e9), -1) * mask, "a number that float16 does not have", _softmax_of_the_seen)
+
+
+@visible("half")
+def test_dot_product_above_the_largest_number(learner):
+    """64 products of 60 with 60 make 230400, and float16 ends at 65504; the score is 28800. What can be divided before the sum is made?"""
+    words = torch.full((1, 64), 60.0, dtype=torch.float16)
+    expect(learner.scaled_scores(words, words), torch.tensor([[28_800.0]], dtype=torch.float16), "scores")
+
+
+@hidden("half")
+def test_fresh_scores_in_every_type(learner, draw):
+    """The scores are right wherever they fit their type, and have that type. Where is a number made on the way that does not fit?"""
+    for dtype, size in ((torch.float16, 80.0), (torch.float32, 1.0), (torch.float64, 1.0)):
+        query, key = draw(3, 64, dtype=dtype).abs() * size, draw(5, 64, dtype=dtype).abs() * size
+        expect(learner.scaled_scores(query, key), _scores_in_64_bits(query, key), "scores")
+
+
+@visible("half_test")
+def test_half_test_on_a_right_one(learner):
+    """Your test was given `scaled_scores` that are right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_half, SCORES, _scores_in_64_bits)
+
+
+@visible("half_test")
+def test_half_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. Of which type, and how large, must words be so that a dot product does not fit and its score does?"""
+    expect_refusal(learner.test_half, SCORES, lambda query, key: query @ key.mT / math.sqrt(query.shape[-1]), "a dot product that overflows before it is divided", _scores_in_64_bits)
+
+
+@hidden("half_test")
+def test_half_test_on_others(learner):
+    """Your test was tried on another wrong implementation, in which nothing is *inf*. Does it look at the numbers that come back?"""
+    expect_refusal(learner.test_half, SCORES, _scores_cut_off, "dot products cut off at the largest number", _scores_in_64_bits)
+
+
+@visible("chance")
+def test_share_of_three_thousand_entries(learner):
+    """About half of 3000 entries should be True. Which numbers become False when they are made boolean, and how often does a normal number equal that?"""
+    _expect_even(learner.random_mask(50, 60), 50, 60)
+
+
+@hidden("chance")
+def test_share_in_fresh_shapes(learner, draw):
+    """About half of the entries should be True, each by itself, whatever the shape. Which entries depend on each other, or lean to one side?"""
+    for queries, keys in draw.integers(40, 60, 2, 2).tolist():
+        _expect_even(learner.random_mask(queries, keys), queries, keys)
+
+
+@visible("chance_test")
+def test_chance_test_on_a_right_one(learner):
+    """Your test was given a `random_mask` that is right, and is different each time it is called. How far may chance go, and does your test ask for more?"""
+    expect_pass(learner.test_chance, CHANCE, _mask_by_coins)
+
+
+@visible("chance_test")
+def test_chance_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. How many of its entries are True, and how many should be?"""
+    expect_refusal(learner.test_chance, CHANCE, lambda queries, keys: torch.randn(queries, keys).bool(), "a mask of normal numbers made boolean", _mask_by_coins)
+
+
+@hidden("chance_test")
+def test_chance_test_on_others(learner):
+    """Your test was tried on a mask that leans to the other side. What does the contract promise of the share of True?"""
+    expect_refusal(learner.test_chance, CHANCE, lambda queries, keys: torch.randn(queries, keys) > 1, "a mask that is seldom True", _mask_by_coins)
+
+
+@visible("layer")
+def test_words_that_see_only_the_first(learner):
+    """Each word may look at the first word only, so the first is what is added to each. Who takes the mask, and what is done with it there?"""
+    x, mask = torch.tensor([[1.0, 2.0], [8.0, 0.0], [0.0, 8.0]]), torch.tensor([[True, False, False]] * 3)
+    expect(learner.attention_layer(x, mask), x + x[0], "output")
+
+
+@hidden("layer")
+def test_fresh_words_with_a_mask_and_without(learner, reference, draw):
+    """The output is the input plus what attention finds, with a mask and without. Which of the two is not so?"""
+    for tokens, d_model in ((5, 3), (2, 7)):
+        x = draw(tokens, d_model)
+        for masks in ((), (draw.mask(tokens, tokens),)):
+            expect(learner.attention_layer(x, *masks), reference.attention_layer(x, *masks), "output")
+
+
+@visible("layer_test")
+def test_layer_test_on_a_right_one(learner):
+    """Your test was given an `attention_layer` that is right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_layer, LAYER, _layer_by_torch)
+
+
+@visible("layer_test")
+def test_layer_test_on_the_bug(learner):
+    """Your test was given the bug, which ends every call with a TypeError. Does your test call the layer, and does it let the error out?"""
+    expect_refusal(learner.test_layer, LAYER, _layer_that_ends, "a layer that ends with a TypeError", _layer_by_torch)
+
+
+@visible("layer_test")
+def test_layer_test_on_the_hasty_repair(learner):
+    """Somebody made the error go away by leaving the mask out, and your test was content. What comes out of a right layer that must be different without the mask?"""
+    expect_refusal(learner.test_layer, LAYER, lambda x, mask: _layer_by_torch(x), "a layer that leaves the mask out", _layer_by_torch)
+
+
+@hidden("layer_test")
+def test_layer_test_on_another_right_one(learner):
+    """Your test was tried on another right layer, whose last digits differ. Does it ask for these digits?"""
+    expect_pass(learner.test_layer, LAYER, lambda x, mask: _attend_query_by_query(x, x, x, _everywhere(x) if mask is None else mask) + x)
+
+
+@visible("names")
+def test_both_activations_of_two_words(learner):
+    """The same words go through ReLU and through GELU. Which names does each path use, and which line makes each of them known?"""
+    x, one, none = torch.tensor([[2.0], [-1.0]]), torch.ones(1, 1), torch.zeros(1)
+    for smooth, expected in ((False, F.relu(x)), (True, F.gelu(x))):
+        expect(learner.feed_forward(x, one, none, one, none, smooth), expected, "output")
+
+
+@hidden("names")
+def test_fresh_words_on_both_paths(learner, reference, draw):
+    """The output is activation(x @ w1 + b1) @ w2 + b2, on either path. Which part is missing on one of them?"""
+    for d_model, d_ff in ((3, 5), (7, 2)):
+        inputs = draw(2, d_model), draw(d_model, d_ff), draw(d_ff), draw(d_ff, d_model), draw(d_model)
+        for smooth in (True, False):
+            expect(learner.feed_forward(*inputs, smooth=smooth), reference.feed_forward(*inputs, smooth), "output")
+
+
+@visible("names_test")
+def test_names_test_on_a_right_one(learner):
+    """Your test was given a `feed_forward` that is right. What does it ask for that the contract does not?"""
+    expect_pass(learner.test_names, FORWARD, _forward_by_torch)
+
+
+@visible("names_test")
+def test_names_test_on_the_bug(learner):
+    """Your test was given the bug, and had nothing to say. Which line of it did your test never run?"""
+    expect_refusal(learner.test_names, FORWARD, _forward_that_may_end, "a name that is missing on one path", _forward_by_torch)
+
+
+@hidden("names_test")
+def test_names_test_on_others(learner):
+    """Your test was tried on another wrong `feed_forward`. Would it notice a second path that is only a copy of the first?"""
+    expect_refusal(learner.test_names, FORWARD, lambda x, w1, b1, w2, b2, smooth: _forward_by_torch(x, w1, b1, w2, b2, False), "ReLU on both paths", _forward_by_torch)
+
+
+def _expect_even(mask, queries: int, keys: int) -> None:
+    expect(str(mask.dtype), "torch.bool", "type")
+    expect(tuple(mask.shape), (queries, keys), "shape")
+    # Fifteen and more standard deviations wide for all entries, five for a row or a column of 40.
+    expect(_leaning(mask.float().mean(), 0.35), "about half", "share of True")
+    expect(_leaning(torch.cat([mask.float().mean(0), mask.float().mean(1)]), 0.08), "about half", "share of True in rows and columns")
+
+
+def _leaning(shares: Tensor, least: float) -> str:
+    if shares.min() >= least and shares.max() <= 1 - least:
+        return "about half"
+    return "some all alike" if shares.numel() > 1 else "nearly all" if shares > 0.5 else "too few"
+
+
+def _merge_word_by_word(x):
+    return torch.stack([torch.cat(word.unbind(1), dim=-1) for word in x.unbind(2)], dim=1)
+
+
+def _weights_by_torch(query, key, num_heads, width=None):
+    query, key = (x.unflatten(-1, (num_heads, -1)).transpose(1, 2) for x in (query, key))
+    identity = torch.eye(key.shape[-2], dtype=key.dtype)
+    scale = None if width is None else width**-0.5
+    return F.scaled_dot_product_attention(query, key, identity.expand(*key.shape[:2], -1, -1), scale=scale)
+
+
+def _weights_in_another_order(query, key, num_heads):
+    pairs = zip(query.chunk(num_heads, -1), key.chunk(num_heads, -1))
+    return torch.stack([_weights(q, k) for q, k in pairs], dim=1)
+
+
+def _weights(query, key):
+    scores = query * query.shape[-1] ** -0.5 @ key.mT
+    parts = (scores - scores.amax(-1, keepdim=True)).exp()
+    return parts / parts.sum(-1, keepdim=True)
+
+
+def _attend_query_by_query(query, key, value, mask):
+    return torch.cat([_weights(q[None], key[seen]) @ value[seen] for q, seen in zip(query, mask)])
+
+
+def _softmax_of_the_seen(scores, mask):
+    weights = torch.zeros_like(scores)
+    for row, seen, into in zip(scores, mask, weights):
+        into[seen] = torch.softmax(row[seen], 0)
+    return weights
+
+
+def _softmax_by_products(scores, mask):
+    highest = scores.double().masked_fill(~mask, -math.inf).amax(-1, keepdim=True).nan_to_num(neginf=0.0)
+    parts = (scores.double() - highest).clamp(max=0.0).exp() * mask
+    return (parts / parts.sum(-1, keepdim=True).clamp(min=1e-300)).to(scores.dtype)
+
+
+def _exact_scores(query, key):
+    return query.double() @ key.double().mT / math.sqrt(query.shape[-1])
+
+
+def _scores_in_64_bits(query, key):
+    return _exact_scores(query, key).to(query.dtype)
+
+
+def _scores_cut_off(query, key):
+    largest = torch.finfo(query.dtype).max
+    return (query @ key.mT).clamp(-largest, largest) / math.sqrt(query.shape[-1])
+
+
+def _mask_by_coins(queries, keys):
+    return torch.bernoulli(torch.full((queries, keys), 0.5)).bool()
+
+
+def _everywhere(x):
+    return torch.ones(len(x), len(x), dtype=torch.bool)
+
+
+def _layer_by_torch(x, mask=None):
+    return x + F.scaled_dot_product_attention(x, x, x, mask)
+
+
+def _layer_that_ends(x, mask):
+    raise TypeError("attention takes no mask")
+
+
+def _forward_by_torch(x, w1, b1, w2, b2, smooth):
+    return (F.gelu if smooth else F.relu)(x @ w1 + b1) @ w2 + b2
+
+
+def _forward_that_may_end(x, w1, b1, w2, b2, smooth):
+    if smooth:
+        raise UnboundLocalError("a name is missing")
+    return _forward_by_torch(x, w1, b1, w2, b2, smooth)
