@@ -10,6 +10,7 @@ from . import exercise as exercises
 from .exercise import Exercise, replace_definitions
 from .kit import fingerprint
 from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
+from .kit.cost import Cost
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
 from .kit.outcome import Ended, JudgeFailed, Outcome, Raised, Stopped, TimeLimit, Verdict
@@ -118,23 +119,35 @@ class Session:
         self.close()
 
     def _send(self, operation: str, target, args: tuple, kwargs: dict, **more):
+        if operation == "measured":
+            return self._measured(target, args, kwargs)
+        return self._called(Worker.ask, {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more})
+
+    def _measured(self, target, calls: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
+        """Return results and costs of several calls, made by a worker that has done nothing before."""
+        self.close()
+        self._load(measured=True)
+        requests = [{"do": "call", "target": target, "args": args, "kwargs": kwargs} for args in calls]
+        return tuple(self._called(Worker.cost, request) for request in requests)
+
+    def _called(self, way, request: dict):
+        """Return what the worker answers to a call, asked in one of the ways that there are."""
         self._load()
-        if isinstance(target, str) and target in self._missing:
-            raise self._missing[target]
-        request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
+        if isinstance(request["target"], str) and request["target"] in self._missing:
+            raise self._missing[request["target"]]
         try:
-            return self._ask(request, self._limits.patience(self._times_up))
+            return self._ask(request, self._limits.patience(self._times_up), way)
         except TimeLimit:
             self._times_up += 1
             raise
         except Raised as error:
             raise self._reason(error) from None
 
-    def _load(self) -> None:
+    def _load(self, measured: bool = False) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
         while self._worker is None:
             self._worker = self._forked()
-            self._ask({"do": "begin", "forbidden": self._exercise.forbidden})
+            self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
             for cell in self._cells:
                 if cell.id not in self._broken:
                     self._run(cell)
@@ -164,9 +177,9 @@ class Session:
         promised = self._exercise.promised
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
-    def _ask(self, request: dict, seconds: float | None = None):
+    def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
         try:
-            return self._worker.ask(request, seconds or self._limits.request_seconds)
+            return way(self._worker, request, seconds or self._limits.request_seconds)
         except Ended:
             self.deaths += 1
             raise

@@ -9,6 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from ..kit.cost import Cost
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
 from ..limits import Limits
 from . import wire
@@ -80,10 +81,17 @@ class Zygote:
         theirs.close()
         worker = Worker(self, mine, _answer(self._link)["pid"], limits)
         _answer(mine)  # it is locked in
+        worker.born = worker.use()
         return worker
 
     def end(self, pid: int) -> dict:
-        wire.send(self._link, {"do": "end", "pid": pid})
+        return self._tell("end", pid)
+
+    def use(self, pid: int) -> dict:
+        return self._tell("use", pid)
+
+    def _tell(self, do: str, pid: int) -> dict:
+        wire.send(self._link, {"do": do, "pid": pid})
         return _answer(self._link)
 
 
@@ -96,6 +104,7 @@ class Worker:
     pid: int
     limits: Limits
     alive: bool = True
+    born: dict | None = None  # what it had used before it ran anything of a learner's
 
     def ask(self, request: dict, seconds: float):
         """Return the worker's answer, which may take so many seconds.
@@ -116,6 +125,23 @@ class Worker:
         except wire.Closed:
             raise self._death() from None
         return _value(answer)
+
+    def use(self) -> dict:
+        """Return the seconds and the peak of memory that the kernel has counted; raises `Ended` if the worker is gone."""
+        used = self.zygote.use(self.pid)
+        if "gone" in used:
+            raise self._death()
+        return used
+
+    def cost(self, request: dict, seconds: float) -> tuple[object, Cost]:
+        """Return the worker's answer, and what the kernel has counted until it was there.
+
+        Memory counts from birth on: what was put aside before the call was held all the same.
+        """
+        before = self.use()
+        value = self.ask(request, seconds)
+        after = self.use()
+        return value, Cost(after["peak_bytes"] - self.born["peak_bytes"], after["cpu_seconds"] - before["cpu_seconds"])
 
     def end(self) -> dict:
         """End the worker; return how it ended."""

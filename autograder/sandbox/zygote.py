@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import array
 import os
+import re
 import resource
 import signal
 import socket
+import time
 from pathlib import Path
 
 import torch
 
 from . import confine, wire, worker
+
+HIGH_WATER = re.compile(rb"VmHWM:\s*(\d+) kB")
 
 torch.set_num_threads(1)
 # What the processor can do is read from files that no worker sees; without it torch refuses to compute in 16 bits.
@@ -32,7 +36,7 @@ def main(told: dict) -> None:
     while True:
         try:
             request = wire.receive(judge)
-            wire.send(judge, _fork(judge, shell, request["limits"], told) if request["do"] == "fork" else _end(request["pid"]))
+            wire.send(judge, _fork(judge, shell, request["limits"], told) if request["do"] == "fork" else DO[request["do"]](request["pid"]))
         except wire.Closed:
             return
 
@@ -109,6 +113,14 @@ def _take_socket(judge: socket.socket) -> socket.socket:
     return socket.socket(fileno=fd)
 
 
+def _use(pid: int) -> dict:
+    """Return what the kernel has counted of a worker up to now: seconds of all its threads, the most memory it held."""
+    peak = HIGH_WATER.search(Path(f"/proc/{pid}/status").read_bytes())
+    if peak is None:  # it has ended, and nobody has waited for it yet
+        return {"gone": True}
+    return {"cpu_seconds": time.clock_gettime(confine.clock_of(pid)), "peak_bytes": int(peak[1]) << 10}
+
+
 def _end(pid: int) -> dict:
     """End a worker and its process group; return how it ended and the CPU seconds it took."""
     # Not reaped before the group is gone, so that the number cannot belong to somebody else.
@@ -130,6 +142,9 @@ def _end_orphans() -> None:
         for orphan in map(int, orphans):
             os.kill(orphan, signal.SIGKILL)
             os.waitpid(orphan, 0)
+
+
+DO = {"use": _use, "end": _end}
 
 
 def _address_space() -> int:
