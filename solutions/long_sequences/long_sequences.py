@@ -47,8 +47,8 @@ from check import check
 # * Scores of any size are allowed, also very negative ones.
 # * The output has the dtype of the inputs. With inputs of 16 bits, sums are kept in 32 bits at least: in bfloat16, 256 and 1 are 256.
 # * Query, key and value get their gradient, and it is a number everywhere.
-# * Besides inputs and output, there are never more numbers at once than `chunk` for each query, or a few times as many.
-#   So what is held grows with the number of queries, but not with the number of keys; a mask of one row stays one row.
+# * At any moment there are scores for `chunk` keys, or a few times as many, and never for all. So a thousand chunks take hardly more
+#   memory than one. A mask of one row for all queries stays one row.
 #
 # Example: a query with the scores $0$, $\ln 2$, $\ln 3$ and $\ln 4$, and a chunk of 2. After the first chunk the weights are $1/3$
 # and $2/3$; at the end the four weights are $1/10$, $2/10$, $3/10$ and $4/10$.
@@ -117,7 +117,7 @@ check("half")
 check("gradient")
 
 # %% [markdown]
-# The next check measures how much memory is held: for a few keys, then for many times as many.
+# The next check measures the memory that is held at the worst moment, for a few keys and then for many times as many.
 
 # %% check="memory" points=3
 check("memory")
@@ -187,8 +187,7 @@ check("local_cost")
 # `feature_map` is $\phi$, for each number alone: $x + 1$ where $x$ is positive, $e^x$ elsewhere. Its gradient is a number everywhere.
 #
 # `linear_attention` returns the quotient for each query; there is no scale. If `causal`, there are as many queries as keys, and the
-# sums for query $i$ run from the first key to key $i$. Work and memory grow in
-# step with the number of words, with `causal` too.
+# sums for query $i$ run from the first key to key $i$. Work and memory grow in step with the number of words, with `causal` too.
 #
 # * Example: the features of $(0, 1)$ are $(1, 2)$.
 

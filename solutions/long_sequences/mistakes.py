@@ -1,4 +1,8 @@
-"""Wrong answers that people write. Parsed, never imported; see autograder/known.py."""
+"""Wrong answers that people write. Parsed, never imported; see autograder/known.py.
+
+What is measured leaves the same fingerprint for all, and the first of several is named. So what fails
+only the later tests of a check stands before what fails the earlier ones too.
+"""
 import math
 
 import torch
@@ -206,16 +210,16 @@ class scaled_again_in_every_chunk:
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
 
 
-class no_maximum:
-    """exp was taken of the scores as they are, without taking off a maximum."""
+class maximum_begins_at_zero:
+    """The maximum began at 0, so scores far below it all came to nothing."""
 
     fails = ["stable"]
-    hint = "exp(1000) is too large for any float. Which number can be taken off a whole row without changing its weights?"
+    hint = "The scores are -1000 and -1001. Which one is the largest, and which one do you take off?"
 
     def chunked_attention(query, key, value, chunk, mask=None):
         keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
         query, key, value, given = query.to(dtype) / math.sqrt(query.shape[-1]), key.to(dtype), value.to(dtype), query.dtype
-        highest = query.new_full((*query.shape[:-1], 1), -math.inf)
+        highest = query.new_zeros(*query.shape[:-1], 1)
         total, output = torch.zeros_like(highest), query.new_zeros(*query.shape[:-1], value.shape[-1])
         mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
         for start in range(0, keys, chunk):
@@ -224,8 +228,8 @@ class no_maximum:
             if mask is not None:
                 scores = scores.masked_fill(~mask[..., here], -math.inf)
             higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
-            base = torch.zeros_like(higher)
-            parts, shrink = (scores - base).exp(), 1.0
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
             total = total * shrink + parts.sum(dim=-1, keepdim=True)
             output = output * shrink + parts @ value[..., here, :]
             highest = higher
@@ -258,16 +262,16 @@ class maximum_of_the_first_chunk:
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
 
 
-class maximum_begins_at_zero:
-    """The maximum began at 0, so scores far below it all came to nothing."""
+class no_maximum:
+    """exp was taken of the scores as they are, without taking off a maximum."""
 
     fails = ["stable"]
-    hint = "The scores are -1000 and -1001. Which one is the largest, and which one do you take off?"
+    hint = "exp(1000) is too large for any float. Which number can be taken off a whole row without changing its weights?"
 
     def chunked_attention(query, key, value, chunk, mask=None):
         keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
         query, key, value, given = query.to(dtype) / math.sqrt(query.shape[-1]), key.to(dtype), value.to(dtype), query.dtype
-        highest = query.new_zeros(*query.shape[:-1], 1)
+        highest = query.new_full((*query.shape[:-1], 1), -math.inf)
         total, output = torch.zeros_like(highest), query.new_zeros(*query.shape[:-1], value.shape[-1])
         mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
         for start in range(0, keys, chunk):
@@ -276,8 +280,8 @@ class maximum_begins_at_zero:
             if mask is not None:
                 scores = scores.masked_fill(~mask[..., here], -math.inf)
             higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
-            base = higher.masked_fill(higher == -math.inf, 0.0)
-            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            base = torch.zeros_like(higher)
+            parts, shrink = (scores - base).exp(), 1.0
             total = total * shrink + parts.sum(dim=-1, keepdim=True)
             output = output * shrink + parts @ value[..., here, :]
             highest = higher
@@ -622,42 +626,6 @@ class not_a_number_put_right_too_late:
         return (output / total).nan_to_num(0.0).to(given)
 
 
-class the_whole_table:
-    """The scores of all queries and all keys were made at once; the chunks were never used."""
-
-    fails = ["memory"]
-    hint = "How many numbers does `query @ key.mT` have? How many does it need to have at any moment?"
-
-    def chunked_attention(query, key, value, chunk, mask=None):
-        dtype = torch.promote_types(query.dtype, torch.float32)
-        scores = query.to(dtype) @ key.to(dtype).transpose(-2, -1) / math.sqrt(query.shape[-1])
-        if mask is None:
-            return (scores.softmax(dim=-1) @ value.to(dtype)).to(query.dtype)
-        weights = scores.masked_fill(~mask, torch.finfo(dtype).min).softmax(dim=-1).masked_fill(~mask, 0.0)
-        return (weights @ value.to(dtype)).to(query.dtype)
-
-
-class chunks_of_queries:
-    """The queries were cut into chunks, not the keys: each chunk still has scores for all keys."""
-
-    fails = ["memory"]
-    hint = "There are 256 queries and 32768 keys. Which of the two makes the table large?"
-
-    def chunked_attention(query, key, value, chunk, mask=None):
-        dtype, found = torch.promote_types(query.dtype, torch.float32), []
-        mask = None if mask is None else mask.expand(*mask.shape[:-2], query.shape[-2], mask.shape[-1])
-        for start in range(0, query.shape[-2], chunk):
-            here = slice(start, start + chunk)
-            scores = query[..., here, :].to(dtype) @ key.to(dtype).transpose(-2, -1) / math.sqrt(query.shape[-1])
-            if mask is None:
-                weights = scores.softmax(dim=-1)
-            else:
-                seen = mask[..., here, :]
-                weights = scores.masked_fill(~seen, torch.finfo(dtype).min).softmax(dim=-1).masked_fill(~seen, 0.0)
-            found.append(weights @ value.to(dtype))
-        return torch.cat(found, dim=-2).to(query.dtype)
-
-
 class mask_made_a_table:
     """The mask of one row was made into a number for every query and every key before the first chunk."""
 
@@ -683,6 +651,42 @@ class mask_made_a_table:
             output = output * shrink + parts @ value[..., here, :]
             highest = higher
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
+class chunks_of_queries:
+    """The queries were cut into chunks, not the keys: each chunk still has scores for all keys."""
+
+    fails = ["memory"]
+    hint = "There are 256 queries and 32768 keys. Which of the two makes the table large?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        dtype, found = torch.promote_types(query.dtype, torch.float32), []
+        mask = None if mask is None else mask.expand(*mask.shape[:-2], query.shape[-2], mask.shape[-1])
+        for start in range(0, query.shape[-2], chunk):
+            here = slice(start, start + chunk)
+            scores = query[..., here, :].to(dtype) @ key.to(dtype).transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                weights = scores.softmax(dim=-1)
+            else:
+                seen = mask[..., here, :]
+                weights = scores.masked_fill(~seen, torch.finfo(dtype).min).softmax(dim=-1).masked_fill(~seen, 0.0)
+            found.append(weights @ value.to(dtype))
+        return torch.cat(found, dim=-2).to(query.dtype)
+
+
+class the_whole_table:
+    """The scores of all queries and all keys were made at once; the chunks were never used."""
+
+    fails = ["memory"]
+    hint = "How many numbers does `query @ key.mT` have? How many does it need to have at any moment?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        dtype = torch.promote_types(query.dtype, torch.float32)
+        scores = query.to(dtype) @ key.to(dtype).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            return (scores.softmax(dim=-1) @ value.to(dtype)).to(query.dtype)
+        weights = scores.masked_fill(~mask, torch.finfo(dtype).min).softmax(dim=-1).masked_fill(~mask, 0.0)
+        return (weights @ value.to(dtype)).to(query.dtype)
 
 
 class window_to_both_sides_together:
