@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Collection
 
 import torch
@@ -11,6 +11,7 @@ from . import exercise as exercises
 from .exercise import Exercise, replace_definitions
 from .kit import fingerprint
 from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
+from .kit.cost import Cost
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
 from .kit.outcome import Ended, JudgeFailed, Outcome, Raised, Stopped, TimeLimit, Verdict
@@ -123,38 +124,49 @@ class Session:
         self.close()
 
     def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, **more):
-        """Return what the worker makes of an operation; `ask` answers what it asks back meanwhile.
+        """Return what the worker makes of an operation; `ask` answers what it asks back meanwhile."""
+        if operation == "measured":
+            return self._measured(target, args, kwargs)
+        request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
+        return self._called(Worker.ask, request) if ask is None else self._on_trial(request, ask)
 
-        An operation that may ask back has a worker of its own: what is learnt from an
-        implementation is gone before the next one, or any other check, is looked at.
+    def _on_trial(self, request: dict, ask):
+        """Return what the worker answers, which may ask back: it is a worker of its own.
+
+        What is learnt from an implementation is gone before the next one, or any other check, is looked at.
         """
-        if ask is None:
-            return self._in_worker(operation, target, args, kwargs, **more)
         self.close()
         try:
             self._zygote.prepare_for_trials()
-            return self._in_worker(operation, target, args, kwargs, ask, **more)
+            return self._called(partial(Worker.ask, reply=ask), request)
         finally:
             self.close()
 
-    def _in_worker(self, operation: str, target, args: tuple, kwargs: dict, reply=None, **more):
+    def _measured(self, target, calls: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
+        """Return results and costs of several calls, made by a worker that has done nothing before."""
+        self.close()
+        self._load(measured=True)
+        requests = [{"do": "call", "target": target, "args": args, "kwargs": kwargs} for args in calls]
+        return tuple(self._called(Worker.cost, request) for request in requests)
+
+    def _called(self, way, request: dict):
+        """Return what the worker answers to a call, asked in one of the ways that there are."""
         self._load()
-        if isinstance(target, str) and target in self._missing:
-            raise self._missing[target]
-        request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
+        if isinstance(request["target"], str) and request["target"] in self._missing:
+            raise self._missing[request["target"]]
         try:
-            return self._ask(request, self._limits.patience(self._times_up), reply)
+            return self._ask(request, self._limits.patience(self._times_up), way)
         except TimeLimit:
             self._times_up += 1
             raise
         except Raised as error:
             raise self._reason(error) from None
 
-    def _load(self) -> None:
+    def _load(self, measured: bool = False) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
         while self._worker is None:
             self._worker = self._forked()
-            self._ask({"do": "begin", "forbidden": self._exercise.forbidden})
+            self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
             for cell in self._cells:
                 if cell.id not in self._broken:
                     self._run(cell)
@@ -184,9 +196,9 @@ class Session:
         promised = self._exercise.promised
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
-    def _ask(self, request: dict, seconds: float | None = None, reply=None):
+    def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
         try:
-            return self._worker.ask(request, seconds or self._limits.request_seconds, reply)
+            return way(self._worker, request, seconds or self._limits.request_seconds)
         except Ended:
             self.deaths += 1
             raise

@@ -37,6 +37,7 @@ SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
 HUNT = names_of("bug_hunt")
+LONG = names_of("long_sequences")
 
 
 @st.composite
@@ -329,6 +330,46 @@ def test_every_bug_is_found_by_the_test_that_stands_below_it(bug):
     test(right)
     with pytest.raises((AssertionError, TypeError, RuntimeError, UnboundLocalError)):
         test(wrong[name])
+
+
+@settings(max_examples=150, deadline=None)
+@given(attention_inputs(), st.integers(1, 9))
+def test_chunked_attention_of_long_sequences_agrees_with_torch(inputs, chunk):
+    query, key, value, mask = inputs
+    expect(LONG["chunked_attention"](query, key, value, chunk, mask), torch_attention(query, key, value, mask))
+
+
+@settings(max_examples=80, deadline=None)
+@given(attention_inputs(), st.integers(1, 9))
+def test_gradients_of_long_sequences_agree_with_torch(inputs, chunk):
+    *tensors, mask = inputs
+    if mask is not None:
+        mask[..., 0] = True  # torch's own gradient is not a number where a query sees nothing
+    mine, theirs = ([t.double().clone().requires_grad_() for t in tensors] for _ in range(2))
+    output, expected = LONG["chunked_attention"](*mine, chunk, mask), F.scaled_dot_product_attention(*theirs, mask)
+    for one, other in zip(torch.autograd.grad(output.square().sum(), mine), torch.autograd.grad(expected.square().sum(), theirs)):
+        scale = max(1.0, other.abs().max().item())
+        expect(one / scale, other / scale, "gradient")
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIZES, st.integers(1, 150), SIZES, SIZES, st.integers(0, 160), st.booleans(), st.integers(0, 2**32))
+def test_local_attention_of_long_sequences_is_attention_with_a_band(batch, words, d_k, d_v, window, causal, seed):
+    torch.manual_seed(seed)
+    query, key, value = (torch.randn(batch, words, width, dtype=torch.float64) for width in (d_k, d_k, d_v))
+    band = torch.ones(words, words, dtype=torch.bool).triu(-window).tril(0 if causal else window)
+    expect(LONG["local_attention"](query, key, value, window, causal), F.scaled_dot_product_attention(query, key, value, band))
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIZES, st.integers(1, 30), SIZES, SIZES, st.booleans(), st.integers(0, 2**32))
+def test_linear_attention_of_long_sequences_is_its_definition(batch, words, d_k, d_v, causal, seed):
+    """As softmax attention is: with the logarithm of the similarities for scores."""
+    torch.manual_seed(seed)
+    query, key, value = (torch.randn(batch, words, width, dtype=torch.float64) for width in (d_k, d_k, d_v))
+    similarities = torch.einsum("bqd,bkd->bqk", F.elu(query) + 1, F.elu(key) + 1)
+    scores = similarities.log().masked_fill(torch.ones(words, words).triu(1).bool() if causal else torch.zeros(()).bool(), -math.inf)
+    expect(LONG["linear_attention"](query, key, value, causal), scores.softmax(-1) @ value)
 
 
 def test_shapes_in_signatures_are_enforced():

@@ -13,6 +13,7 @@ from typing import Callable
 import torch
 from torch import Tensor, nn
 
+from .cost import Cost, measure
 from .forbidden import Used
 from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
 from .stand_in import StandIn
@@ -50,6 +51,10 @@ class Operations:
         """Return what the target returns, in plain form."""
         with self._watched():
             return self._plain(self._run(target, args, kwargs, device))
+
+    def measured(self, target, args: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
+        """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
+        return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
     def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str], pick: int | None, device: str | None = None):
         """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.

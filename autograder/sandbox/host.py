@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
+from ..kit.cost import Cost
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
 from ..limits import Limits
 from . import wire
@@ -82,6 +83,7 @@ class Zygote:
         theirs.close()
         worker = Worker(self, mine, _answer(self._link)["pid"], limits)
         _answer(mine)  # it is locked in
+        worker.born = worker.use()
         return worker
 
     def prepare_for_trials(self) -> None:
@@ -92,7 +94,13 @@ class Zygote:
             self._prepared = True
 
     def end(self, pid: int) -> dict:
-        wire.send(self._link, {"do": "end", "pid": pid})
+        return self._tell("end", pid)
+
+    def use(self, pid: int) -> dict:
+        return self._tell("use", pid)
+
+    def _tell(self, do: str, pid: int) -> dict:
+        wire.send(self._link, {"do": do, "pid": pid})
         return _answer(self._link)
 
 
@@ -105,6 +113,7 @@ class Worker:
     pid: int
     limits: Limits
     alive: bool = True
+    born: dict | None = None  # what it had used before it ran anything of a learner's
 
     def ask(self, request: dict, seconds: float, reply: Callable[[object], dict] | None = None):
         """Return the worker's answer, which may take so many seconds.
@@ -138,6 +147,23 @@ class Worker:
             raise TimeoutError
         self.link.settimeout(left)
         wire.send(self.link, message)
+
+    def use(self) -> dict:
+        """Return the seconds and the peak of memory that the kernel has counted; raises `Ended` if the worker is gone."""
+        used = self.zygote.use(self.pid)
+        if "gone" in used:
+            raise self._death()
+        return used
+
+    def cost(self, request: dict, seconds: float) -> tuple[object, Cost]:
+        """Return the worker's answer, and what the kernel has counted until it was there.
+
+        Memory counts from birth on: what was put aside before the call was held all the same.
+        """
+        before = self.use()
+        value = self.ask(request, seconds)
+        after = self.use()
+        return value, Cost(after["peak_bytes"] - self.born["peak_bytes"], after["cpu_seconds"] - before["cpu_seconds"])
 
     def end(self) -> dict:
         """End the worker; return how it ended."""

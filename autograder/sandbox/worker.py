@@ -52,6 +52,8 @@ class _Worker:
     def _do(self, do: str, **rest):
         if do == "begin":
             self._operations = Operations(self._shell.user_ns, Guard(rest["forbidden"]))
+            if rest.get("measured"):
+                confine.give_back_memory()
             return None
         if do == "cell":
             return self._run_cell(rest["source"])

@@ -8,15 +8,19 @@ from __future__ import annotations
 import array
 import gc
 import os
+import re
 import resource
 import signal
 import socket
+import time
 from pathlib import Path
 
 import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
 import torch
 
 from . import confine, wire, worker
+
+HIGH_WATER = re.compile(rb"VmHWM:\s*(\d+) kB")
 
 torch.set_num_threads(1)
 # What the processor can do is read from files that no worker sees; without it torch refuses to compute in 16 bits.
@@ -44,13 +48,14 @@ def main(told: dict) -> None:
 def _do(judge: socket.socket, shell, told: dict, do: str, **rest) -> dict:
     if do == "fork":
         return _fork(judge, shell, rest["limits"], told)
-    return _prepare(told) if do == "prepare" else _end(rest["pid"])
+    return _prepare(told) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
 
 
 def _prepare(told: dict) -> dict:
     """Import what `torch.testing.assert_close` imports when it is first called: every trial has a fresh worker, and would pay for it."""
     import torch.distributed.tensor  # noqa: F401
 
+    gc.freeze()
     told["megabytes_at_rest"] = _address_space()
     return {"ready": os.getpid()}
 
@@ -125,6 +130,14 @@ def _take_socket(judge: socket.socket) -> socket.socket:
     _, extras, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(size))
     (fd,) = array.array("i", extras[0][2][:size])
     return socket.socket(fileno=fd)
+
+
+def _use(pid: int) -> dict:
+    """Return what the kernel has counted of a worker up to now: seconds of all its threads, the most memory it held."""
+    peak = HIGH_WATER.search(Path(f"/proc/{pid}/status").read_bytes())
+    if peak is None:  # it has ended, and nobody has waited for it yet
+        return {"gone": True}
+    return {"cpu_seconds": time.clock_gettime(confine.clock_of(pid)), "peak_bytes": int(peak[1]) << 10}
 
 
 def _end(pid: int) -> dict:

@@ -35,7 +35,7 @@ class Learner:
         return Callee(self, name, name)
 
     def _ask(self, operation: str, callee: Callee, args: tuple, kwargs: dict, **more):
-        self._calls[-1] = callee.title, args, kwargs
+        self._calls[-1] = callee.title, args[-1] if operation == "measured" else args, kwargs
         args = tuple(_target(a) for a in args)
         kwargs = {name: _target(a) for name, a in kwargs.items()}
         result = self._send(operation, callee.target, args, kwargs, **more)
@@ -68,6 +68,13 @@ class Callee:
     def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
         """Return the gradients with respect to the named arguments."""
         return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick)
+
+    def measured(self, *calls: tuple, **kwargs) -> tuple:
+        """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
+
+        In the judge a fresh process makes all of them, and the kernel says what they cost: objects made before are gone.
+        """
+        return self.learner._ask("measured", self, calls, kwargs)
 
     def trained(self, *args, **kwargs) -> tuple[int, int]:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""

@@ -1,0 +1,101 @@
+"""What a call costs: the most memory that it held, and the seconds that it computed.
+
+`measure` is for code in this process: a notebook's, or a known answer's. Of code behind the wall
+the judge asks the kernel, from outside, and nobody else.
+"""
+from __future__ import annotations
+
+import math
+import time
+import weakref
+from dataclasses import dataclass
+from typing import Callable
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakIdKeyDictionary
+
+from .outcome import Wrong
+
+MEGABYTE = 1 << 20
+LEAST_SECONDS = 0.001  # less is the price of a call, and noise
+TRIES = 3
+AT_REST = 96 * MEGABYTE  # a process with all that an answer may have imported
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The most bytes held at any moment up to the end of a call, beyond those at rest, and the seconds of computing."""
+
+    bytes: int
+    seconds: float
+
+
+def measure(work: Callable[[], object]) -> tuple[object, Cost]:
+    """Return what `work` returns and what it cost; of memory, only that of tensors is seen here."""
+    begin = time.process_time()
+    with _Held() as held:
+        result = work()
+    return result, Cost(held.most, time.process_time() - begin)
+
+
+class _Held(TorchFunctionMode):
+    """Follows the memory of every tensor that a function of torch's returns, until it is gone."""
+
+    def __init__(self):
+        super().__init__()
+        self._now = self.most = 0
+        self._known = WeakIdKeyDictionary()
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for part in tree_leaves(result):
+            if isinstance(part, Tensor):
+                self._follow(part.untyped_storage())
+        return result
+
+    def _follow(self, storage: torch.UntypedStorage) -> None:
+        if storage in self._known:  # views share it
+            return
+        self._known[storage] = None
+        self._add(storage.nbytes())
+        weakref.finalize(storage, self._add, -storage.nbytes())
+
+    def _add(self, count: int) -> None:
+        self._now += count
+        self.most = max(self.most, self._now)
+
+
+def expect_memory(small: Cost, large: Cost, table: int, what: str = "memory held") -> None:
+    """Return None if the memory held for a long text shows no table of `table` bytes.
+
+    `small` is the cost of a text so much shorter that its table does not count. The difference of the
+    two leaves out what every call costs; the whole shows memory that was put aside for a table beforehand.
+    """
+    grown = large.bytes - small.bytes
+    if grown > table / 2:
+        raise Wrong(what, f"the longer input took {_megabytes(grown)} more than the shorter one; a table of all scores has {_megabytes(table)}")
+    if large.bytes > max(table, AT_REST):
+        raise Wrong(what, f"{_megabytes(large.bytes)} were held; a table of all scores has {_megabytes(table)}")
+
+
+def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: str = "seconds of computing") -> None:
+    """Return None if the seconds grew in step with an input that grew so many times, and not with its square.
+
+    `measured` returns the costs for the shorter and for the longer input. Raises `Wrong` when, at every
+    try, the slope in logarithms was nearer to 2 than to 1. Noise only adds: the best of all tries counts.
+    """
+    tries: list[tuple[Cost, Cost]] = []
+    while len(tries) < TRIES:
+        tries.append(measured())
+        short, long = (min(cost.seconds for cost in costs) for costs in zip(*tries))
+        slope = math.log(max(long, LEAST_SECONDS) / max(short, LEAST_SECONDS), times)
+        if slope < 1.5:
+            return
+    raise Wrong(what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2")
+
+
+def _megabytes(count: float) -> str:
+    return f"{count / MEGABYTE:.0f} MiB"

@@ -1,0 +1,138 @@
+"""What a call costs is measured, in this process and from outside of a worker's; neither can be talked out of it."""
+import pytest
+import torch
+
+from autograder.judge import Session, answers
+from autograder.kit.cost import AT_REST, MEGABYTE, TRIES, Cost, expect_memory, expect_slope
+from autograder.kit.forbidden import NoGuard
+from autograder.kit.learner import local
+from autograder.kit.outcome import Ended, MemoryLimit, Wrong
+from autograder.sandbox.host import Zygote
+from autograder.sandbox.levels import Level
+
+SQUARES = """
+def table(x):
+    return (x @ x.T).sum(dim=1)
+
+
+def in_pieces(x):
+    return torch.cat([(part @ x.T).sum(dim=1) for part in x.split(16)])
+
+
+def in_a_thread(x):
+    import threading
+    found = []
+    thread = threading.Thread(target=lambda: found.append(table(x)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def believed(x):
+    import ctypes, resource, time
+    ctypes.CDLL(None).prctl(4, 0)  # what root owns of a process, its own user may not open
+    time.process_time = time.thread_time = lambda: 0.0
+    resource.getrusage = lambda who: None
+    return table(x)
+
+
+BESIDE = torch.ones(8192, 4096)
+
+
+def put_aside(x):
+    return torch.mm(x, x.T, out=BESIDE[: len(x), : len(x)]).sum(dim=1) if len(x) == 4096 else table(x)
+
+
+def gone(x):
+    import os, threading, time
+    threading.Thread(target=lambda: (time.sleep(0.3), os._exit(0))).start()
+    return len(x)
+"""
+SMALL, LARGE = torch.ones(64, 2), torch.ones(4096, 2)
+TABLE = 4096 * 4096 * 4
+
+
+@pytest.fixture(scope="module", params=Level, ids=lambda at: at.name)
+def outside(request, level, single_head):
+    """Return the functions above in a worker, at each level."""
+    if request.param > level:
+        pytest.skip(f"this machine offers {level.name} at best")
+    sources = {name: source + SQUARES * ("masks" in name) for name, source in answers(single_head).items()}
+    with Zygote(request.param) as zygote, Session(zygote, single_head, sources) as session:
+        yield session.learner
+
+
+@pytest.fixture(scope="module")
+def inside():
+    namespace = {"torch": torch}
+    exec(SQUARES.replace("BESIDE = torch.ones(8192, 4096)", ""), namespace)
+    return local(namespace, NoGuard())
+
+
+def _growth(callee) -> int:
+    (_, small), (result, large) = callee.measured((SMALL,), (LARGE,))
+    assert result.tolist() == [8192.0] * 4096
+    return large.bytes - small.bytes
+
+
+def test_table_is_seen_from_inside(inside):
+    assert _growth(inside.table) > 0.9 * TABLE > 0.1 * TABLE > _growth(inside.in_pieces)
+
+
+def test_memory_that_was_freed_is_not_held(inside):
+    """A peak, not a sum: two calls one after the other hold no more than one."""
+    ((_, once),), ((_, one), (_, other)) = inside.table.measured((LARGE,)), inside.table.measured((LARGE,), (LARGE,))
+    assert one.bytes == other.bytes == once.bytes
+
+
+def test_table_is_seen_from_outside(outside):
+    pieces = _growth(outside.in_pieces)
+    for name in ("table", "in_a_thread", "believed"):
+        assert _growth(getattr(outside, name)) > 0.9 * TABLE > 0.5 * TABLE > pieces, name
+
+
+def test_table_put_aside_beforehand_is_seen_from_outside(outside):
+    (_, small), (_, large) = outside.put_aside.measured((SMALL,), (LARGE,))
+    with pytest.raises(Wrong, match="were held"):
+        expect_memory(small, large, TABLE)
+
+
+def test_seconds_of_all_threads_are_counted(outside):
+    """The clock is the kernel's: a worker's own clocks may say what they like."""
+    for name in ("table", "in_a_thread", "believed"):
+        (_, short), (_, long) = getattr(outside, name).measured((SMALL,), (LARGE,))
+        assert long.seconds > 0.005 and long.seconds > 3 * short.seconds, name
+
+
+def test_worker_that_ends_after_its_answer_is_not_the_judges_failure(outside):
+    with pytest.raises(Ended):
+        for _ in range(100):
+            outside.gone.measured(*[(SMALL,)] * 2000)
+
+
+def test_names_that_are_missing_and_errors_are_told_as_ever(outside):
+    with pytest.raises(MemoryLimit):
+        outside.table.measured((SMALL,), (torch.ones(30_000, 1),))
+    assert outside.table(SMALL).shape == (64,)
+
+
+def test_slope_forgives_one_bad_try():
+    """Noise only adds: a right answer that was disturbed is measured again, a wrong one is wrong each time."""
+    tries = iter([(Cost(0, 0.01), Cost(0, 0.9)), (Cost(0, 0.01), Cost(0, 0.09))])
+    expect_slope(lambda: next(tries), 8)
+    asked = []
+    with pytest.raises(Wrong, match="a slope of 2.0"):
+        expect_slope(lambda: asked.append(1) or (Cost(0, 0.01), Cost(0, 0.64)), 8)
+    assert len(asked) == TRIES
+
+
+def test_what_is_within_the_noise_has_no_slope():
+    expect_slope(lambda: (Cost(0, 1e-6), Cost(0, 0.02)), 8)
+
+
+def test_memory_is_compared_with_the_table():
+    expect_memory(Cost(20 * MEGABYTE, 0), Cost(50 * MEGABYTE, 0), 64 * MEGABYTE)
+    with pytest.raises(Wrong, match="33 MiB more"):
+        expect_memory(Cost(20 * MEGABYTE, 0), Cost(53 * MEGABYTE, 0), 64 * MEGABYTE)
+    with pytest.raises(Wrong, match="were held"):
+        expect_memory(Cost(AT_REST, 0), Cost(AT_REST + 1, 0), 64 * MEGABYTE)
