@@ -12,7 +12,7 @@ import jupytext
 from nbformat import NotebookNode
 
 from .errors import AuthorError, UnknownExercise
-from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.forbidden import LISTS, names
 from .kit.notebook import load_tests
 from .kit.source import defined_names
@@ -34,6 +34,7 @@ class Exercise:
     chapter: str
     forbidden_lists: tuple[str, ...]
     cells: tuple[Cell, ...]
+    seconds: float | None = None  # that a cell or a call may take, where the usual limit is too short
 
     @property
     def name(self) -> str:
@@ -96,7 +97,7 @@ def read(folder: Path) -> Exercise:
     notebook = jupytext.read(path, fmt="py:percent")
     about = notebook.metadata.get("exercise", {})
     cells = tuple(_cell(cell, place, path.name) for place, cell in enumerate(notebook.cells))
-    exercise = Exercise(folder, about.get("title", folder.name), about.get("chapter", ""), tuple(about.get("forbidden", [])), cells)
+    exercise = Exercise(folder, about.get("title", folder.name), about.get("chapter", ""), tuple(about.get("forbidden", [])), cells, about.get("seconds"))
     _check_form(exercise, path.name)
     return exercise
 
@@ -108,6 +109,8 @@ def _cell(cell: NotebookNode, place: int, file: str) -> Cell:
         return Cell(f"answer-{cell.metadata['answer']}", ANSWER, cell.source)
     if "check" in cell.metadata:
         return _check_cell(cell, file)
+    if "try" in cell.metadata:
+        return Cell(f"try-{cell.metadata['try']}", TRY, cell.source)
     return Cell(f"setup-{place}", SETUP, cell.source)
 
 
@@ -128,6 +131,8 @@ def _check_form(exercise: Exercise, file: str) -> None:
             raise AuthorError(f'{file}, cell "{cell.id}": this name stands there twice; give each cell its own')
         seen.add(cell.id)
         _check_markers(cell, file)
+    if exercise.seconds is not None and not (isinstance(exercise.seconds, (int, float)) and exercise.seconds > 0):
+        raise AuthorError(f"{file}, header: seconds is {exercise.seconds!r}; say how long a call may take, for example `seconds: 30`")
     unknown = set(exercise.forbidden_lists) - set(LISTS)
     if unknown:
         raise AuthorError(f"{file}, header: forbidden list {sorted(unknown)} is unknown; there are {sorted(LISTS)}")

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from . import exercise as exercises
 from .exercise import ROOT, Exercise, digest
 from .judge import print_of
-from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.suite import VISIBLE_SEED
 
 EXERCISES = ROOT / "exercises"
@@ -184,6 +184,8 @@ def _one_gap(text: str) -> str:
 def _notebook_cell(cell: Cell) -> NotebookNode:
     if cell.kind == TEXT:
         return new_markdown_cell(cell.source, id=cell.id)
+    if cell.kind == TRY:  # without an answer it raises an error, which must not keep the cells below from running
+        return new_code_cell(cell.source, id=cell.id, metadata={"tags": [TRY, "raises-exception"]})
     marks = {"grade": cell.kind == CHECK, "grade_id": cell.id, "locked": cell.kind in (CHECK, SETUP), "schema_version": 3, "solution": cell.kind == ANSWER, "task": False}
     if cell.kind == CHECK:
         marks["points"] = cell.points
