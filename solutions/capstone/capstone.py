@@ -14,8 +14,8 @@
 # %% [markdown]
 # # A transformer of your own
 #
-# All the parts are there: heads, masks, places, feed-forward networks, residuals and norms. You put them together into a small
-# **causal transformer**, a model that is shown some words and guesses the next one. Then you train it, on one core and in
+# You have written all the parts: heads, masks, places, feed-forward networks, residuals and norms. Here you put them together into
+# a small **causal transformer**, a model that is shown some words and guesses the next one. Then you train it, on one core and in
 # seconds, until it recites a nursery rhyme and sorts digits that it has never seen.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
@@ -47,10 +47,11 @@ from check import check
 # * Then follow `num_layers` layers, one on top of the other: self-attention with `num_heads` heads, and a feed-forward network
 #   with `d_ff` hidden units, both with residual connections and norms. Pre-norm or post-norm, learned places or sinusoids, ReLU
 #   or another bend: that is yours to choose.
-# * What stands at a place depends on the tokens up to there and on nothing else: not on later tokens, not on the other texts of
-#   the batch, not on how much of the text is still to come.
+# * What the model says after a token depends on that token, on those before it and on their order, and on nothing else: not on
+#   later tokens, not on how many there are, not on the other texts of the batch.
 # * Each layer has parameters of its own, $4 d_{\text{model}}^2 + 2 d_{\text{model}} d_{\text{ff}}$ or more, and every parameter is trained.
-# * A fresh model is not sure of anything: its loss lies within 1 of that of a model that gives all words the same probability.
+# * A fresh model is not sure of anything. If all words had the same probability, the loss would be $\log$ of their number; that of
+#   a fresh model is within 1 of it.
 #
 # Example: 2 texts of 5 tokens and a vocabulary of 19 words give logits of shape (2, 5, 19).
 
@@ -251,8 +252,8 @@ check("rhyme")
 #
 # There are five digits, and *now* is token 5. The first five tokens can't be guessed, so the loss begins at place 5.
 # Of the 625 possible sequences the model trains on 400, and is asked about the others. Nobody tells it what "in order" means: the
-# judge uses an order of its own, drawn afresh, and the model has to find it in the data. It passes if it gets four sequences of
-# five right, from the first digit to the last.
+# judge also uses an order of its own, drawn afresh, and the model has to find it in the data. It passes if at least half of the
+# sequences come out right, from the first digit to the last. A training that works comes to nearly all.
 
 # %%
 NOW, DIGITS = 5, 4

@@ -22,7 +22,7 @@ RHYME = """humpty dumpty sat on a wall humpty dumpty had a great fall
 all the king's horses and all the king's men couldn't put humpty together again""".split()
 NOW, DIGITS, KNOWN = 5, 4, 400
 TEXTS = torch.tensor([[3, 7, 1, 9, 4, 0], [8, 2, 5, 10, 6, 1]])  # no token stands beside its like
-RIGHT = 0.5  # of the sequences that were not trained on; right answers come to nearly all, wrong ones to a tenth
+RIGHT = 0.5  # of the sequences that were not trained on; right answers come to nearly all
 
 
 @visible("logits")
@@ -57,13 +57,13 @@ def test_logits_of_fresh_sizes(learner, draw):
 @visible("past")
 def test_future_does_not_change_the_past_in_one_layer(learner):
     """The token at place 3 of 7 was replaced by another. Which places may notice, and what must the scores of the others be before softmax?"""
-    _expect_notice(_model(learner, num_layers=1), _tokens(2, 7), 3)
+    _expect_notice(learner, _tokens(2, 7), 3, num_layers=1)
 
 
 @visible("past")
 def test_future_does_not_change_the_past_in_two_layers(learner):
     """The token at place 3 of 7 was replaced, in a model of two layers. Which of the layers let something through, and which places did not hear of it?"""
-    _expect_notice(_model(learner), _tokens(2, 7), 3)
+    _expect_notice(learner, _tokens(2, 7), 3, num_layers=2)
 
 
 @visible("past")
@@ -75,11 +75,11 @@ def test_half_a_text_is_understood_alike(learner):
 @hidden("past")
 def test_future_never_changes_the_past(learner, draw):
     """A token was replaced. The places before it may not notice, and all the others should. Which do?"""
-    model = _model(learner, length=9, num_heads=2, num_layers=3)
+    sizes = {"length": 9, "num_heads": 2, "num_layers": 3}
     tokens = draw.integers(0, SIZES["vocabulary"], 3, 9)
     for place in (0, 4, 8):
-        _expect_notice(model, tokens, place)
-        _expect_half_alike(model, tokens, place + 1)
+        _expect_notice(learner, tokens, place, **sizes)
+        _expect_half_alike(_model(learner, **sizes), tokens, place + 1)
 
 
 @visible("order")
@@ -219,9 +219,9 @@ def test_losses_fall(learner):
 def test_model_itself_has_learnt(learner):
     """After thirty steps on one text the model is asked about it. Is it the model that was handed over that has learnt?"""
     tokens, model = _tokens(1, 7), _model(learner, shake=0.0)
-    before = _cross_entropy(_logits(model, tokens), tokens)
+    before = _own_loss(learner, model, tokens)
     _losses(learner, model, tokens, 30)
-    if not _cross_entropy(_logits(model, tokens), tokens) < before - 0.01:
+    if not _own_loss(learner, model, tokens) < before - 0.01:
         raise Wrong("loss of the model after training", "it is no smaller than before")
 
 
@@ -229,8 +229,7 @@ def test_model_itself_has_learnt(learner):
 def test_first_loss_is_counted_from_begin_on(learner):
     """The first loss that `train` reports, with begin=5, belongs to the guesses before place 5, or to all of them. What does `train` do with its `begin`?"""
     model, tokens = _model(learner, shake=LOUD), _tokens(1, 7)
-    logits = _logits(model, tokens)
-    wanted, other = (float(learner.next_token_loss(logits, tokens, begin)) for begin in (5, 1))
+    wanted, other = (_own_loss(learner, model, tokens, begin) for begin in (5, 1))
     first = _losses(learner, model, tokens, 1, begin=5)[0]
     if abs(first - wanted) > abs(first - other) + 1e-3:
         raise Wrong("first loss", f"{first:.2f}, where the loss from place 5 on is {wanted:.2f} and that of all places {other:.2f}")
@@ -247,10 +246,10 @@ def test_fresh_steps(learner, draw):
     """Each step changes the model that was handed over, so that the loss falls. What is it that does not change, or not in this direction?"""
     tokens = draw.integers(0, SIZES["vocabulary"], 1, 7)
     model = _model(learner, shake=0.0)
-    before = _cross_entropy(_logits(model, tokens), tokens, 3)
+    before = _own_loss(learner, model, tokens, 3)
     for _ in range(2):
         expect(len(_losses(learner, model, tokens, 20, begin=3)), 20, "how many losses come back")
-    if not _cross_entropy(_logits(model, tokens), tokens, 3) < before - 0.01:
+    if not _own_loss(learner, model, tokens, 3) < before - 0.01:
         raise Wrong("loss of the model after training", "it is no smaller than before")
 
 
@@ -336,12 +335,13 @@ def _differ(one: Tensor, other: Tensor) -> Tensor:
     return (one - other).abs().amax(-1) > 1e-4 * one.abs().amax()
 
 
-def _expect_notice(model, tokens: Tensor, place: int) -> None:
+def _expect_notice(learner, tokens: Tensor, place: int, num_layers: int, **sizes) -> None:
     """Expect that a new token is noticed from its own place on and nowhere else."""
+    model = _model(learner, num_layers=num_layers, **sizes)
     other = tokens.clone()
     other[:, place] = (tokens[:, place] + 1) % SIZES["vocabulary"]
     differ = _differ(_logits(model, tokens), _logits(model, other))
-    expect(differ, (torch.arange(tokens.shape[1]) >= place).expand(tokens.shape), f"places that notice a new token at place {place}")
+    expect(differ, (torch.arange(tokens.shape[1]) >= place).expand(tokens.shape), f"places that notice a new token at place {place}, with {num_layers} layer{'s' * (num_layers > 1)}")
 
 
 def _expect_half_alike(model, tokens: Tensor, half: int) -> None:
@@ -407,6 +407,12 @@ def _expect_loss(learner, logits: Tensor, tokens: Tensor, begin: int = 1) -> Non
     expect(learner.next_token_loss(logits, tokens, begin), torch.tensor(_cross_entropy(logits, tokens, begin)), "loss")
 
 
+def _own_loss(learner, model, tokens: Tensor, begin: int = 1) -> float:
+    """Return the loss by the learner's own measure: whether that is the right one is asked elsewhere."""
+    model.eval()
+    return float(learner.next_token_loss(_logits(model, tokens), tokens, begin))
+
+
 def _losses(learner, model, tokens: Tensor, steps: int, begin: int = 1) -> list[float]:
     """Return the losses that `train` reports, in whichever form it reports them."""
     losses = learner.train(model, tokens, steps, begin)
@@ -447,9 +453,10 @@ def _expect_no_gradient_left(learner) -> None:
 
 def _expect_fit(learner, begin: int) -> None:
     """Expect of the parts what no training could make up for."""
-    model, tokens = _model(learner), _tokens(2, 7)
-    _expect_notice(model, tokens, 3)
-    _expect_half_alike(model, tokens, 4)
+    tokens = _tokens(2, 7)
+    for num_layers in (1, 2):
+        _expect_notice(learner, tokens, 3, num_layers)
+    _expect_half_alike(_model(learner), tokens, 4)
     _expect_order(learner, tokens)
     needed = _noticed(learner, begin)[begin - 1 : -1]
     expect(needed, torch.ones(len(needed)).bool(), "guesses that the loss depends on")
@@ -482,10 +489,10 @@ def _course_of(before: Tensor, after: Tensor, reported_less: bool) -> str:
     """Return in words how the training went: the numbers themselves differ from machine to machine."""
     if torch.equal(before, after):
         return "the model stayed as it was" + (", though the losses that were reported fell" if reported_less else "")
+    if after.quantile(0.01) < 0.1 and after.median() > 0.5:
+        return "a few texts were learnt by heart, and most were not"
     if not after.mean() < before.mean():
         return "the loss went up"
-    if after.quantile(0.03) < 0.1 and after.median() > 0.5:
-        return "a few texts were learnt by heart, and most were not"
     return "the loss fell, but not far enough"
 
 
