@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from .errors import AuthorError, UnknownExercise
 from .form import Place, check_form, check_header, places_of
 from .hints import HINTS, Hints, hints_of, is_hints
-from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.forbidden import names
 from .kit.notebook import load_tests
 from .kit.source import defined_names
@@ -40,6 +40,7 @@ class Exercise:
     cells: tuple[Cell, ...]
     hints: tuple[Hints, ...]
     handed_out: dict[str, str] = field(default_factory=dict)  # by answer cell: the mistake that stands in it when learners get it
+    seconds: float | None = None  # that a cell or a call may take, where the usual limit is too short
 
     @property
     def name(self) -> str:
@@ -120,7 +121,7 @@ def read(folder: Path) -> Exercise:
     shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
     told = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
     lists, handed_out = tuple(about.get("forbidden", [])), {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata}
-    exercise = Exercise(folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, **told)
+    exercise = Exercise(folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **told)
     check_form(exercise, places)
     return exercise
 
@@ -139,7 +140,7 @@ def _name(cell: NotebookNode, number: int) -> str:
         return f"text-{number}"
     if "answer" in cell.metadata:
         return f"answer-{cell.metadata['answer']}"
-    return cell.metadata.get("check", f"setup-{number}")
+    return f"try-{cell.metadata['try']}" if "try" in cell.metadata else cell.metadata.get("check", f"setup-{number}")
 
 
 def _cell(cell: NotebookNode, place: Place) -> Cell:
@@ -147,7 +148,9 @@ def _cell(cell: NotebookNode, place: Place) -> Cell:
         return Cell(place.cell, HINTS if is_hints(cell) else TEXT, cell.source)
     if "answer" in cell.metadata:
         return Cell(place.cell, ANSWER, cell.source)
-    return _check_cell(cell, place) if "check" in cell.metadata else Cell(place.cell, SETUP, cell.source)
+    if "check" in cell.metadata:
+        return _check_cell(cell, place)
+    return Cell(place.cell, TRY if "try" in cell.metadata else SETUP, cell.source)
 
 
 def _check_cell(cell: NotebookNode, place: Place) -> Cell:

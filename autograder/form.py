@@ -57,11 +57,16 @@ def check_header(about: dict, file: str, book: Path) -> None:
         "chapter": (about.get("chapter") in chapters, f"one of the book's chapters: {', '.join(chapters)}"),
         "difficulty": (about.get("difficulty") in DIFFICULTIES, f"one of {', '.join(DIFFICULTIES)}"),
         "minutes": (type(about.get("minutes")) is int and about["minutes"] > 0, "a whole number: how long a learner will need"),
+        "seconds": (_is_time(about.get("seconds")), "how many seconds a call may take, for example 30, where the usual limit is too short"),
         "forbidden": (set(about.get("forbidden", [])) <= set(LISTS), f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}"),
     }
     for field, (kept, wanted) in rules.items():
         if not kept:
             raise AuthorError(f"{file}, header: `{field}` is {about.get(field)!r} and must be {wanted}")
+
+
+def _is_time(seconds) -> bool:
+    return seconds is None or type(seconds) in (int, float) and seconds > 0
 
 
 def check_form(exercise: Exercise, places: list[Place]) -> None:

@@ -51,7 +51,7 @@ class Entry:
 def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits) -> dict[str, str]:
     """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
     told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
-    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(asdict(limits)), "judge": _judge(), **told}
+    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(asdict(limits.allowing(exercise.seconds))), "judge": _judge(), **told}
 
 
 @lru_cache

@@ -15,7 +15,7 @@ from .kit.cost import Cost
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
 from .kit.outcome import Ended, JudgeFailed, Outcome, Raised, Stopped, TimeLimit, Verdict
-from .kit.suite import Test, failure, judge_check
+from .kit.suite import VISIBLE_SEED, Test, failure, judge_check
 from .known import Known
 from .limits import Limits
 from .sandbox.host import Worker, Zygote
@@ -52,7 +52,7 @@ def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, error,
     if print_ is None:
         return verdict
     known = [
-        {"name": m.name, "title": m.title, "hint": m.hint, "fails": m.fails, "prints": {test.name: print_of(exercise.name, m.name, test.name, seed)}}
+        {"name": m.name, "title": m.title, "hint": m.hint, "fails": m.fails, "prints": {test.name: print_of(exercise.name, m.name, test.name, seed if test.hidden else VISIBLE_SEED)}}
         for m in exercise.mistakes
         if verdict.check in m.fails
     ]
@@ -103,7 +103,7 @@ class Session:
     """One submission in the sandbox: starts workers as they are needed, and again when one dies."""
 
     def __init__(self, zygote: Zygote, exercise: Exercise, answers: dict[str, str], limits: Limits = Limits(), lost_names: dict[str, str] | None = None):
-        self._zygote, self._exercise, self._limits = zygote, exercise, limits
+        self._zygote, self._exercise, self._limits = zygote, exercise, limits.allowing(exercise.seconds)
         self._cells = [_answered(cell, answers) for cell in exercise.code]
         self._lost_names = lost_names or {}
         self._broken: dict[str, Stopped] = {}
@@ -156,9 +156,9 @@ class Session:
             raise self._missing[request["target"]]
         try:
             return self._ask(request, self._limits.patience(self._times_up), way)
-        except TimeLimit:
+        except TimeLimit as error:
             self._times_up += 1
-            raise
+            raise TimeLimit(f"{request['target']}: {error}" if isinstance(request["target"], str) else str(error)) from None
         except Raised as error:
             raise self._reason(error) from None
 

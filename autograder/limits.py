@@ -1,7 +1,10 @@
 """What one submission may use."""
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
+
+LONG_CALLS = 5  # so many calls of one submission may take as long as a call may
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,12 @@ class Limits:
     file_megabytes: int = 16
     scratch_megabytes: int = 16  # each of the folders that can be written to, where there are any
     threads: int = 64
+
+    def allowing(self, seconds: float | None) -> Limits:
+        """Return the limits of an exercise whose calls may take so many seconds, because they train; None: no more than others."""
+        if seconds is None:
+            return self
+        return replace(self, request_seconds=max(self.request_seconds, seconds), cpu_seconds=max(self.cpu_seconds, math.ceil(LONG_CALLS * seconds)))
 
     def patience(self, times: int) -> float:
         """Return the seconds that a call may take after `times` calls that did not end."""

@@ -21,7 +21,7 @@ from traitlets.config import Config
 from . import exercise as exercises
 from .exercise import ROOT, Exercise, chapter_title, digest, read
 from .judge import print_of
-from .kit.cells import ANSWER, CHECK, SETUP, TEXT, Cell
+from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.suite import VISIBLE_SEED
 from .shapes import drawings, with_pictures
 from .sources import needed
@@ -202,6 +202,8 @@ def _one_gap(text: str) -> str:
 def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
     if cell.kind == TEXT:
         return new_markdown_cell(with_pictures(cell.source, files), id=cell.id)
+    if cell.kind == TRY:  # without an answer it raises an error, which must not keep the cells below from running
+        return new_code_cell(cell.source, id=cell.id, metadata={"tags": [TRY, "raises-exception"]})
     marks = {"grade": cell.kind == CHECK, "grade_id": cell.id, "locked": cell.kind in (CHECK, SETUP), "schema_version": 3, "solution": cell.kind == ANSWER, "task": False}
     if cell.kind == CHECK:
         marks["points"] = cell.points

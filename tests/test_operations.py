@@ -7,6 +7,28 @@ from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 
 
+class Holds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = nn.Parameter(torch.zeros(3))
+        self.held.grad = torch.ones(3)
+
+    def forward(self):
+        return self.held, self.held.grad
+
+
+def test_parameters_are_shaken_alike_and_gradients_wiped():
+    found = []
+    for _ in range(2):
+        module = local({"Holds": Holds}, NoGuard()).Holds()
+        module.shake(0.1)
+        found.append(module()[0])
+        assert module()[1].tolist() == [1.0, 1.0, 1.0]
+        module.wipe()
+        assert module()[1] is None
+    assert torch.equal(*found) and 0 < found[0].abs().max() < 1
+
+
 class Drops(nn.Module):
     def forward(self, x):
         return x * 0 if self.training else x

@@ -38,6 +38,7 @@ PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
 HUNT = names_of("bug_hunt")
 LONG = names_of("long_sequences")
+PLACES, ENCODER, CAPSTONE = names_of("positional_encoding"), names_of("encoder_layer"), names_of("capstone")
 
 
 @st.composite
@@ -370,6 +371,53 @@ def test_linear_attention_of_long_sequences_is_its_definition(batch, words, d_k,
     similarities = torch.einsum("bqd,bkd->bqk", F.elu(query) + 1, F.elu(key) + 1)
     scores = similarities.log().masked_fill(torch.ones(words, words).triu(1).bool() if causal else torch.zeros(()).bool(), -math.inf)
     expect(LONG["linear_attention"](query, key, value, causal), scores.softmax(-1) @ value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SIZES, st.integers(1, 3), st.integers(1, 4), SIZES, SIZES, st.integers(1, 3), st.integers(0, 2**32))
+def test_transformer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, num_layers, seed):
+    torch.manual_seed(seed)
+    width = heads * d_head
+    mine = CAPSTONE["Transformer"](11, tokens + 2, width, heads, d_ff, num_layers).double()
+    layer = torch.nn.TransformerEncoderLayer(width, heads, d_ff, dropout=0.0, batch_first=True, norm_first=True, dtype=torch.float64)
+    theirs = torch.nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+    for parameter in mine.parameters():
+        torch.nn.init.normal_(parameter)
+    with torch.no_grad():
+        for one, other in zip(mine.layers, theirs.layers):
+            attention = other.self_attn
+            attention.in_proj_bias.zero_(), attention.out_proj.bias.zero_()
+            attention.in_proj_weight.copy_(one.to_heads.weight), attention.out_proj.weight.copy_(one.to_output.weight)
+            pairs = (other.linear1, one.feed_forward[0]), (other.linear2, one.feed_forward[2]), (other.norm1, one.norm1), (other.norm2, one.norm2)
+            for their_part, my_part in pairs:
+                their_part.load_state_dict(my_part.state_dict())
+    text = torch.randint(11, (batch, tokens))
+    hidden = torch.ones(tokens, tokens).triu(1).bool()
+    expected = mine.to_logits(mine.norm(theirs(mine.words(text) + mine.places.weight[:tokens], mask=hidden)))
+    expect(mine(text), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SIZES, st.integers(2, 7), st.integers(2, 6), st.integers(1, 6), st.integers(0, 2**32))
+def test_loss_of_the_next_token_by_its_definition(batch, tokens, vocabulary, begin, seed):
+    torch.manual_seed(seed)
+    begin = min(begin, tokens - 1)
+    logits, text = torch.randn(batch, tokens, vocabulary, dtype=torch.float64) * 3, torch.randint(vocabulary, (batch, tokens))
+    chances = logits.softmax(-1)
+    told = [-chances[row, place - 1, text[row, place]].log() for row in range(batch) for place in range(begin, tokens)]
+    expect(CAPSTONE["next_token_loss"](logits, text, begin), torch.stack(told).mean())
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32))
+def test_text_goes_on_with_the_largest_logit(batch, tokens, count, seed):
+    torch.manual_seed(seed)
+    model = CAPSTONE["Transformer"](7, 4, 6, 2, 5, 2)
+    start = torch.randint(7, (batch, tokens))
+    text = CAPSTONE["generate"](model, start, count)
+    expect(text[:, :tokens].contiguous(), start, "beginning of the text")
+    for end in range(tokens, tokens + count):
+        expect(model(text[:, max(0, end - 4) : end])[:, -1].argmax(-1), text[:, end].contiguous(), "next token")
 
 
 def test_shapes_in_signatures_are_enforced():

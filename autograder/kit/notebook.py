@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from . import fingerprint
-from .cells import ANSWER, CHECK, SETUP, Cell, run_here
+from .cells import ANSWER, CHECK, SETUP, TRY, Cell, run_here
 from .forbidden import Guard, names
 from .hints import Hinter
 from .learner import Learner, local
@@ -88,14 +88,15 @@ def learner_from(folder: Path) -> Learner:
     cells = [_cell(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     forbidden = names(about["forbidden"])
     guard = Guard(forbidden)
-    cells = [cell for cell in cells if cell.kind != CHECK]
+    cells = [cell for cell in cells if cell.kind not in (CHECK, TRY)]
     namespace, missing = run_here(cells, {cell.id: defined_names(cell.source) for cell in cells}, forbidden)
     return local(namespace, guard, missing)
 
 
 def _cell(cell: dict) -> Cell:
     marks = cell["metadata"].get("nbgrader", {})
-    kind = CHECK if marks.get("grade") else ANSWER if marks.get("solution") else SETUP
+    tried = TRY in cell["metadata"].get("tags", [])
+    kind = TRY if tried else CHECK if marks.get("grade") else ANSWER if marks.get("solution") else SETUP
     return Cell(str(cell.get("id", "")), kind, "".join(cell["source"]))
 
 

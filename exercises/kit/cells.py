@@ -10,7 +10,7 @@ from .operations import classify
 from .outcome import Forbidden, NoAnswer, Stopped
 from .source import defined_names  # noqa: F401  (asked for here by its users)
 
-ANSWER, CHECK, SETUP, TEXT = "answer", "check", "setup", "text"
+ANSWER, CHECK, SETUP, TEXT, TRY = "answer", "check", "setup", "text", "try"  # TRY: for the learner to run; no judge does
 
 
 @dataclass(frozen=True)

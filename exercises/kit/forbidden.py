@@ -28,7 +28,11 @@ LAYER_NORM = [
     "torch.rms_norm", "torch.nn.functional.rms_norm", "torch.nn.RMSNorm",
     "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.Transformer",
 ]
-LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM}
+TRANSFORMER = [
+    "torch.nn.Transformer", "torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder",
+    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
+]
+LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 

@@ -87,6 +87,14 @@ class Callee:
         """
         return self.learner._ask("trial", self, (Object(name),), {}, ask=ask)
 
+    def shake(self, scale: float) -> None:
+        """Add random numbers of this size to all parameters of a module, as if it had learnt something."""
+        self.learner._ask("shake", self, (), {}, scale=scale)
+
+    def wipe(self) -> None:
+        """Forget the gradients that a training has left in a module."""
+        self.learner._ask("wipe", self, (), {})
+
     def train(self) -> None:
         """Put a module into training, as it is when it is made."""
         self.learner._ask("switch", self, (), {}, training=True)

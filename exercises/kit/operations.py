@@ -77,6 +77,19 @@ class Operations:
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
 
+    def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
+        """Add a random number to each parameter of the module: what must hold, must hold whatever has been learnt."""
+        with self._watched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(0)
+            for parameter in self._object(target).parameters():
+                parameter += torch.randn_like(parameter) * scale
+
+    def wipe(self, target, args: tuple, kwargs: dict) -> None:
+        """Forget the gradients that the parameters of the module hold."""
+        with self._watched():
+            for parameter in self._object(target).parameters():
+                parameter.grad = None
+
     def switch(self, target, args: tuple, kwargs: dict, training: bool) -> None:
         """Put a module into training, or into use."""
         with self._watched():

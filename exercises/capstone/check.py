@@ -1,0 +1,10 @@
+"""`check("name")` for the notebook beside this file; what it does lives in ../kit/notebook.py."""
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from kit.notebook import Checker  # noqa: E402  (the kit is found only now)
+
+check = Checker(HERE)
