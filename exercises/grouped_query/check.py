@@ -1,4 +1,4 @@
-"""`check("name")` for the notebook beside this file; what it does lives in ../kit/notebook.py."""
+"""`check("name")` and `hint("name")` for the notebook beside this file; what they do lives in ../kit."""
 import sys
 from pathlib import Path
 
@@ -8,3 +8,4 @@ sys.path.insert(0, str(HERE.parent))
 from kit.notebook import Checker  # noqa: E402  (the kit is found only now)
 
 check = Checker(HERE)
+hint = check.hint

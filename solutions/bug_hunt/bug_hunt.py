@@ -20,6 +20,7 @@
 #
 # The function stands in the answer cell, bug and all: edit it in place. Below it stands the frame of its test, with
 # `not answered yet` in it. Run the cell, then run the two checks below it.
+# Where you are stuck, `hint("merge")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers, and what else you import, in them.
 #
@@ -69,8 +70,22 @@ def test_merge(merge_heads):
 # %% check="merge" points=1
 check("merge")
 
+# %% [markdown] tags=["hints"]
+# 1. In which order do heads and tokens stand in `x`, and whose numbers does a reshape put side by side?
+# 2. A reshape reads the numbers in their order and moves none. Before two axes become one, the head must stand next to
+#    its own numbers, the tokens before both.
+# 3. Swap heads and tokens with `transpose`. Then make one axis of the last two: by `flatten`, or by the reshape that
+#    stands there already.
+
 # %% check="merge_test" points=2
 check("merge_test")
+
+# %% [markdown] tags=["hints"]
+# 1. For how many heads, and for how many tokens, does the bug return the very same numbers as a right merge?
+# 2. With one head, or one token, nothing can be in the wrong place. Take two heads, several tokens, heads wider than 1,
+#    and numbers that are all different, so that each one tells where it came from.
+# 3. `torch.arange` makes such numbers. Build what you expect by another way than the function's: `x[:, 0]` is head 0
+#    with all its tokens, and `torch.cat` sets the heads side by side along the last axis. Compare every number.
 
 # %% [markdown]
 # ## Weights that are too even
@@ -107,8 +122,21 @@ def test_scale(attention_weights):
 # %% check="scale" points=1
 check("scale")
 
+# %% [markdown] tags=["hints"]
+# 1. Once the heads are split, how many numbers of a query take part in one dot product?
+# 2. A head has only its share of the width, `d_model` divided by `num_heads`. The scale belongs to a dot product within
+#    a head.
+# 3. Replace `d_model` under the square root. After the split, the width of one head is the last axis of `query`.
+
 # %% check="scale_test" points=2
 check("scale_test")
+
+# %% [markdown] tags=["hints"]
+# 1. For how many heads is d_model also the width of a head, and which weights are the same at every scale?
+# 2. Take more than one head, and keys of which one matches better than another: equal scores make equal weights,
+#    whatever they are divided by. The prompt has an example to begin with.
+# 3. Let the query of each of three heads, 4 wide, match one key with 4 and another with 0. The weights are then the
+#    softmax of 2 and 0 in every head. `torch.testing.assert_close` forgives the last digits.
 
 # %% [markdown]
 # ## A mask that comes late
@@ -146,8 +174,24 @@ def test_mask(attend):
 # %% check="mask" points=1
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. Two keys have the weights 1/2 and 1/2, and one is hidden afterwards. What do the weights add up to, and what should
+#    they?
+# 2. After softmax a hidden key has taken its share already. Hide it one step earlier, where the others can still share
+#    out 1.
+# 3. Let `masked_fill` work on the scores, before softmax, and fill in the number whose exponential is exactly 0. The
+#    `~mask` may stay as it is.
+
 # %% check="mask_test" points=2
 check("mask_test")
+
+# %% [markdown] tags=["hints"]
+# 1. In the bug a hidden value has next to no weight. Which weights are wrong all the same?
+# 2. Those of the keys that are seen. The contract says what to compare: a query returns what it would return if the
+#    hidden keys were not there. You may call the implementation twice.
+# 3. Hide the same keys from every query. For the second call, leave these rows out of `key` and `value` (a boolean
+#    tensor works as an index) and hand over a mask that is True everywhere. The two outputs agree up to their last
+#    digits.
 
 # %% [markdown]
 # ## A large negative number
@@ -184,8 +228,23 @@ def test_blind(masked_softmax):
 # %% check="blind" points=1
 check("blind")
 
+# %% [markdown] tags=["hints"]
+# 1. If all scores of a row are the same, however negative, what are its weights? And is there a -1e9 in float16?
+# 2. Minus infinity exists in every type, and its weight is exactly 0 beside any other score. Only a row of nothing but
+#    minus infinity goes wrong then: 0 / 0. That can be put right after softmax.
+# 3. Hide the scores with `-math.inf`. Then fill the weights too, with 0 and by the same `~mask`: it reaches every key
+#    that is hidden, and so the whole of a row that sees nothing.
+
 # %% check="blind_test" points=2
 check("blind_test")
+
+# %% [markdown] tags=["hints"]
+# 1. The bug has two faces: an error for one type of scores, and weights where there should be none. Which input shows
+#    which?
+# 2. One mask is enough, with a row that sees some keys and a row that sees none. Try it on scores in `float32` and on
+#    scores in `float16`.
+# 3. Scores of 0 make the weights easy to know: two keys that are seen get one half each, and a row that sees nothing
+#    gets zeros. Write down what you expect in the type of the scores, since `assert_close` compares types as well.
 
 # %% [markdown]
 # ## Only in float16
@@ -218,8 +277,22 @@ def test_half(scaled_scores):
 # %% check="half" points=1
 check("half")
 
+# %% [markdown] tags=["hints"]
+# 1. All 64 numbers of a query and of a key are 60. What is their dot product, what is the score, and which of the two
+#    fits float16?
+# 2. The score fits, the sum before it does not. What is divided before the sum is made never becomes so large.
+# 3. Move the division from the product to one of its factors: the scores stay the same. (32 bits on the way help too,
+#    if the scores go back to the type of the query.)
+
 # %% check="half_test" points=2
 check("half_test")
+
+# %% [markdown] tags=["hints"]
+# 1. Of which type must your words be, and how large, so that a dot product does not fit and its score does?
+# 2. With `d_k` 64 a score is an eighth of its dot product. If all numbers of the words are equal, both are quickly
+#    worked out: one should lie above 65,504, the other below.
+# 3. Words of 60 in `float16` do that. Compare the score itself with the right number, not only with *inf*, in the type
+#    of the words. One part in a hundred is the `rtol` of `assert_close`, which then wants an `atol` too: 0 will do.
 
 # %% [markdown]
 # ## A mask by chance
@@ -253,8 +326,23 @@ def test_chance(random_mask):
 # %% check="chance" points=1
 check("chance")
 
+# %% [markdown] tags=["hints"]
+# 1. Which numbers become False when they are made boolean, and how often does `torch.randn` return one of them?
+# 2. Only 0 becomes False. A comparison returns booleans as well. Below which number does a random one lie half of the
+#    time?
+# 3. `torch.rand` lies evenly between 0 and 1, and `torch.randn` evenly around 0. Draw a number for each entry of the
+#    mask, and ask of each whether it is below the middle.
+
 # %% check="chance_test" points=2
 check("chance_test")
+
+# %% [markdown] tags=["hints"]
+# 1. Of 10,000 entries, how many are True in the bug's mask, how many in a right one, and how far from that may chance
+#    lead?
+# 2. Count the True in a large mask, and leave room on both sides. Too many is wrong and too few is wrong, but exactly
+#    half is more than chance promises.
+# 3. Among 10,000 entries the standard deviation of the count is 50. Ten of these to either side of one half let every
+#    right mask pass and few others. Ask for the shape and the type as well.
 
 # %% [markdown]
 # ## A mask that nobody takes
@@ -293,8 +381,22 @@ def test_layer(attention_layer):
 # %% check="layer" points=1
 check("layer")
 
+# %% [markdown] tags=["hints"]
+# 1. How many arguments does the inner `attend` take, how many is it given, and what was the second one meant for?
+# 2. Leaving the mask out of the call ends the error, and then every word sees every word. The mask belongs into the
+#    function, between scores and softmax.
+# 3. Let `attend` take it. Where the mask is False, the scores become minus infinity before softmax; where there is no
+#    mask, they stay as they are, since `~None` is an error.
+
 # %% check="layer_test" points=2
 check("layer_test")
+
+# %% [markdown] tags=["hints"]
+# 1. Somebody makes the error go away by leaving the mask out. For which masks is the output then wrong?
+# 2. Choose a mask that leaves each word a single one to look at: then you know the output without working out any
+#    weight. What does attention return for such a word?
+# 3. It returns the word that is seen. If each sees itself (`torch.eye` makes that mask, once it is boolean), every word
+#    comes back doubled; if all see the first, that one is added to each. Call the layer once without a mask, too.
 
 # %% [markdown]
 # ## A name that is not there yet
@@ -335,5 +437,19 @@ def test_names(feed_forward):
 # %% check="names" points=1
 check("names")
 
+# %% [markdown] tags=["hints"]
+# 1. Which line makes the name `nn` known, and does it run if `smooth` is True?
+# 2. Only the path of ReLU passes the import. Since it stands inside the function, the name belongs to that function on
+#    both paths, and on the other one it has no value yet.
+# 3. Let the import stand above the `if`, where both paths pass it; or do without it, for `torch` is there already and
+#    has both activations.
+
 # %% check="names_test" points=2
 check("names_test")
+
+# %% [markdown] tags=["hints"]
+# 1. Which lines of the function did your test run, and which argument leads to the others?
+# 2. Call the function with both values of `smooth` and let its errors out: an `except` swallows what you are looking
+#    for. Then compare numbers, since a path may run and still be the wrong one.
+# 3. If both matrices hold a single 1 and the biases are 0, the output is the activation of the words. Compare it with
+#    torch's own ReLU and GELU at a positive and at a negative number, and call again with biases that are not 0.

@@ -21,6 +21,7 @@
 # seconds, until it recites a nursery rhyme and sorts digits that it has never seen.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("logits")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them, also what you bring along from earlier exercises.
 #
@@ -104,23 +105,66 @@ class Layer(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. For 2 texts of 5 tokens, what is the shape after the embedding, after each layer, and at the end?
+# 2. It is (2, 5, `d_model`) from the embedding through all the layers, and (2, 5, `vocabulary`) at the end, without
+#    softmax. Write the layer as a module of its own, in this cell; it is the encoder layer with a causal mask.
+# 3. You need an embedding for the words, something for the places, a list of layers that torch knows about, a last norm,
+#    and an `nn.Linear` that leads to the vocabulary. A text may be shorter than `length`: take only as many places as it
+#    has tokens.
+
 # %% check="logits" points=1
 check("logits")
 
 # %% check="past" points=3
 check("past")
 
+# %% [markdown] tags=["hints"]
+# 1. Which places may the query at place 2 look at, and does that hold in every layer?
+# 2. At itself and at those before it, in each layer and each head. Attention mixes along the last axis but one, so the
+#    tokens have to stand there, and the heads before them. Places are counted from the beginning of the text.
+# 3. `F.scaled_dot_product_attention` takes (batch, heads, tokens, width), and its `is_causal` hides what comes later. A
+#    mask of your own is a lower triangle with its diagonal, with as many rows as this text has tokens.
+
 # %% check="order" points=1
 check("order")
+
+# %% [markdown] tags=["hints"]
+# 1. If the first two words change places, what changes for the last word, which looks at both?
+# 2. Nothing, as long as a key doesn't know where it stands: a weighted average has no order. So each word has to bring
+#    its place along into the first layer.
+# 3. Add to each embedded word a row that belongs to its place: learned, from an embedding with `length` rows, or
+#    sinusoids. The rows go along the axis of the tokens, and every text of the batch gets the same ones.
 
 # %% check="alone" points=1
 check("alone")
 
+# %% [markdown] tags=["hints"]
+# 1. Which axis of your tensors is the batch, and which of your steps mixes numbers along it?
+# 2. None may. Attention mixes tokens of one text; norms, projections and the feed-forward network work on one token.
+#    Look at the shapes right before attention and where the places are added.
+# 3. Attention gets (batch, heads, tokens, width), and the places have the shape (tokens, `d_model`).
+#    `nn.MultiheadAttention` takes the first axis for the tokens unless it is told `batch_first=True`.
+
 # %% check="layers" points=2
 check("layers")
 
+# %% [markdown] tags=["hints"]
+# 1. How many numbers do `model.parameters()` hold in models of one, two and three layers?
+# 2. A module finds what is assigned to it, and what lies in a container of `nn`, but not what lies in a plain list.
+#    `[layer] * 3` is one layer three times. And a part that `forward` doesn't use gets no gradient.
+# 3. `nn.ModuleList` takes the layers; make a new one in each round of a comprehension. Then see that `forward` mentions
+#    each part that `__init__` makes.
+
 # %% check="start" points=1
 check("start")
+
+# %% [markdown] tags=["hints"]
+# 1. How far apart are the logits of a fresh model, and what does softmax make of such numbers?
+# 2. They should be near 0, and differ by 1 or so. The numbers of a fresh `nn.Embedding` have variance 1, so a dot
+#    product of `d_model` of them is large. Without a norm, what the layers add makes it larger still.
+# 3. Let the last step be a norm and then an `nn.Linear`, whose fresh numbers are small. If you use the embedding a
+#    second time there, begin with much smaller numbers in it.
 
 # %% [markdown]
 # ## The loss
@@ -145,6 +189,13 @@ def next_token_loss(
     return F.cross_entropy(guesses.flatten(end_dim=1), tokens[:, begin:].flatten())
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. In *humpty dumpty sat*, which word should the logits after *humpty* name, and which those after *sat*?
+# 2. The guess for a token stands one place before it. So the logits after the last token are compared with nothing, and
+#    the token at place `begin` meets the logits at the place before.
+# 3. Cut the tokens from `begin` on, and the logits from one place earlier up to the last, which is left out.
+#    `F.cross_entropy` takes a row of logits for each token, so make one axis of batch and places, in both alike.
 
 # %% check="shift" points=2
 check("shift")
@@ -182,6 +233,13 @@ def train(model: nn.Module, sequences: Int[Tensor, "count tokens"], steps: int, 
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. What has to happen in one step, and in which order?
+# 2. Choose a batch, find its loss from `begin` on, clear the old gradients, find the new ones, and let the optimiser
+#    take its step. The optimiser is made once, before the loop, with the parameters of the model that was handed over.
+# 3. AdamW with a rate of a few thousandths will do. `zero_grad` stands before `backward`, since earlier training may
+#    have left a gradient, and `step` after it. Collect each loss as a plain number, by `.item()`.
+
 # %% check="steps" points=2
 check("steps")
 
@@ -207,11 +265,24 @@ def generate(model: nn.Module, start: Int[Tensor, "batch tokens"], count: int) -
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The model returns logits after each token of the text. Which of them are about the token that is yet to come?
+# 2. Those after the last token. Choose the word with the largest logit, append it, and show the model the longer text;
+#    do so `count` times. Nothing is drawn at random, and no gradient is needed.
+# 3. Take the `argmax` at the last place, along the words, and keep that axis with length 1. Then `torch.cat` can put it
+#    behind the text, along the axis of the tokens. Begin with `start` itself and return it all.
+
 # %% check="greedy" points=2
 check("greedy")
 
 # %% check="window" points=1
 check("window")
+
+# %% [markdown] tags=["hints"]
+# 1. The model reads 7 tokens and the text has 9. Which 7 does it need for the tenth?
+# 2. The last 7. Cut only what the model is *shown*; the text that you return stays whole.
+# 3. Let the model keep its `length` when it is made, and ask it here. A slice from minus that many on takes the last
+#    ones, and takes all where there are fewer.
 
 # %% [markdown]
 # ## By heart
@@ -241,6 +312,14 @@ recite()
 
 # %% check="rhyme" points=2
 check("rhyme")
+
+# %% [markdown] tags=["hints"]
+# 1. What does the loss that `recite()` prints do: does it fall, does it lie still, or does it jump about?
+# 2. If it is nearly 0 and the words are wrong, look at the future that the model may have seen, and at `generate`. If it
+#    jumps, the steps are too large; if it falls too slowly, they are too small, or the optimiser is a plain one. Repair
+#    first whatever fails above.
+# 3. Adam and AdamW move each number by about the learning rate in a step. Try some rates between 0.001 and 0.01 and look
+#    at the loss after 120 steps. It should be far below 1.
 
 # %% [markdown]
 # ## Not by heart
@@ -279,3 +358,11 @@ sort()
 
 # %% check="sorting" points=3
 check("sorting")
+
+# %% [markdown] tags=["hints"]
+# 1. In 200 steps, how many of the 400 sequences does your model see, and how often each?
+# 2. Each must have its turn many times, so a step that always takes the same few is not enough. The first five tokens
+#    can't be guessed, so hand `begin` on to the loss. If the rhyme is learnt and this is not, look at how you choose the
+#    batch.
+# 3. `torch.randperm` puts the numbers of the sequences in a fresh order, and the first few dozen are a batch. With 64 in
+#    each of 200 steps, each sequence has about 32 turns.

@@ -23,6 +23,7 @@
 # This exercise is optional: no other one needs it. You should have done *multi-head attention* first.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("groups")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 
@@ -48,6 +49,11 @@ from check import check, hint
 # * `mask` is True where a query may look at a key. It has the shape (queries, keys) or (batch, queries, keys) and holds for every
 #   head. None means everywhere. Every query may look at some key.
 # * A number of heads that the heads of keys don't divide is a `ValueError`.
+#
+# ```shapes
+# query [6 num_heads, 2 queries, 4 d_head] , key [2 num_kv_heads, 5 keys, 4 d_head] -> weights [6 num_heads, 2 queries, 5 keys]
+# weights [6 num_heads, 2 queries, 5 keys] , value [2 num_kv_heads, 5 keys, 4 d_head] -> output [6 num_heads, 2 queries, 4 d_head]
+# ```
 
 
 # %% answer="attention"
@@ -71,6 +77,15 @@ def grouped_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. With 6 heads of queries and 2 of keys, how many groups are there, how many heads has a group, and whose keys does
+#    head 2 read?
+# 2. Either repeat each head of keys and of values for every head of its group, or give the groups an axis of their own
+#    in the queries. The rest is multi-head attention, and as many heads come out as went in.
+# 3. Of the heads a, b, `repeat_interleave` makes a, a, b, b, and `repeat` makes a, b, a, b. Without copies: `unflatten`
+#    the heads of queries into groups and heads of a group, groups first, and give keys and values an axis of length 1
+#    to meet the latter. The scale is that of one head.
+
 # %% check="groups" points=2
 check("groups")
 
@@ -83,8 +98,22 @@ check("multi_query")
 # %% check="mask" points=1
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. The mask may have a batch, but it has no heads. Which axes of the scores would it line up with as it is?
+# 2. Shapes are lined up from the right. Where the scores have heads the mask needs an axis of length 1, or two of them
+#    if your groups have an axis of their own.
+# 3. `unsqueeze(-3)` puts a new axis in front of queries and keys, for both kinds of mask; call it once or twice. Then
+#    hide, before softmax, where the mask is *not* True. None stays None.
+
 # %% check="uneven" points=1
 check("uneven")
+
+# %% [markdown] tags=["hints"]
+# 1. Four heads of queries are to share three of keys. How many heads has each group?
+# 2. There is no answer, and the caller should hear so in plain words. Ask before anything is computed: torch would
+#    complain about sizes, or not at all.
+# 3. The remainder (`%`) of one number of heads by the other is 0 where they can be shared out. For every other
+#    remainder, raise a `ValueError` that names both numbers.
 
 # %% [markdown]
 # ## The module
@@ -143,6 +172,15 @@ def set_weights(
         attention.to_output.weight.copy_(w_output.T)
 
 
+# %% [markdown] tags=["hints"]
+# 1. A head is `d_head` wide for queries, keys and values alike. How many columns has the matrix of the queries, and how
+#    many that of the keys?
+# 2. Make four linear layers without a bias, with the names that `set_weights` uses. In `forward`, cut the last axis of
+#    each projection into heads and width, bring the heads before the tokens, attend, and go the same way back.
+# 3. Keys and values have `num_kv_heads` times `d_head` columns. `unflatten` cuts the last axis, heads first, and
+#    `transpose` swaps heads and tokens; there, the number of heads can be left to torch as -1. Swap back before you
+#    `flatten`, hand the mask on, and end with `self.to_output`.
+
 # %% check="module" points=2
 check("module")
 
@@ -171,6 +209,14 @@ def pool_heads(weight: Float[Tensor, "d_model wide"], num_heads: int, num_kv_hea
     return weight.unflatten(-1, (num_kv_heads, group, -1)).mean(dim=-2).flatten(-2)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Of the columns 1, 3, 5 and 9, which are averaged? And if each head were two columns wide, which columns would meet
+#    in one mean?
+# 2. A column belongs to a group, to a head in this group, and to a place in this head. Give each of the three an axis
+#    of its own, and average over one of them.
+# 3. `unflatten` the last axis into groups, heads of a group, and width, in this order. Take the mean over the middle
+#    one of the three, and make one axis again of the two that are left.
 
 # %% check="pool" points=1
 check("pool")

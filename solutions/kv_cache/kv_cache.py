@@ -22,6 +22,7 @@
 # This exercise is optional: no other one needs it.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("whole")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 
@@ -43,6 +44,12 @@ from check import check, hint
 #
 # * Example: with 2 queries and 5 keys, the first query is the fourth word and looks at 4 keys; the second looks at all 5.
 # * As many queries as keys is the whole text at once.
+#
+# ```shapes
+# query [2 new, 3 d_k] @ keys transposed [3 d_k, 5 all] = scores [2 new, 5 all]
+# scores [2 new, 5 all] -mask, softmax-> weights [2 new, 5 all]
+# weights [2 new, 5 all] @ values [5 all, 7 d_v] = output [2 new, 7 d_v]
+# ```
 
 
 # %% answer="attention"
@@ -58,6 +65,14 @@ def attend_last(
     return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Draw the mask for 2 queries and 5 keys, with a row for each query. Which of the ten cells are False?
+# 2. It is the lower part of the causal mask for 5 words, so its diagonal ends in the lower right corner. Without a
+#    shift, `tril` begins in the upper left one.
+# 3. `tril` takes a `diagonal`: shift it to the right by the number of words that are old, which is how many more keys
+#    than queries there are. Hide all else with minus infinity before softmax, and make the mask on the device of the
+#    query.
 
 # %% check="whole" points=1
 check("whole")
@@ -126,6 +141,14 @@ def set_weights(
         attention.to_value.weight.copy_(w_value.T)
 
 
+# %% [markdown] tags=["hints"]
+# 1. What does a new word need of the words before it, and where is that between two calls of `forward`?
+# 2. Project the new words only. Put their keys and values behind those that were kept, keep the longer ones for the
+#    next call, and let the new queries attend to all of them.
+# 3. Keep the pair of keys and values on `self`; before the first call there is none. `torch.cat` joins the old and the
+#    new along the axis of the words, the last but one. Your `attend_last` has the mask already and returns as many
+#    outputs as there are queries.
+
 # %% check="first" points=1
 check("first")
 
@@ -135,8 +158,23 @@ check("pieces")
 # %% check="forget" points=1
 check("forget")
 
+# %% [markdown] tags=["hints"]
+# 1. Which attribute does `forward` read its old keys from, and what does a module that was just made have there?
+# 2. An emptied cache has no words in it. Zeros are words still: a key of zeros has the score 0, and that is not the
+#    weight 0.
+# 3. Give the attribute that `forward` reads the value that it has in `__init__`. Leave the matrices alone: what was
+#    learned is not forgotten.
+
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. Through which keys may the gradient of the second piece run: those of its own words, those of the first piece, or
+#    both?
+# 2. What is kept for later needs no history, and what this call attends to needs the history of its own words. A cache
+#    isn't a parameter either.
+# 3. Call `detach` on what goes into the cache, and hand keys and values to attention as they are, before that. The old
+#    part of them has no history, since it comes from the cache.
 
 # %% [markdown]
 # ## What it costs, and what it saves
@@ -176,5 +214,20 @@ def decoding_work(n: int, d: int, cached: bool) -> int:
 # %% check="memory" points=1
 check("memory")
 
+# %% [markdown] tags=["hints"]
+# 1. Which tensors does the next step read again, and how many numbers are they for one word, in one layer and one head?
+# 2. A key and a value, each `d_head` wide, for every word of every text, in every layer and every head of keys. Queries
+#    and scores are used once and thrown away.
+# 3. All arguments are factors, and one more factor stands in no signature. In the first example 7, 2, 3, 5 and 4
+#    multiply to 840, and 1680 is asked for.
+
 # %% check="work" points=2
 check("work")
+
+# %% [markdown] tags=["hints"]
+# 1. In step 5, how many words are projected, how many queries are there, and how many keys does each of them meet, with
+#    the cache and without?
+# 2. To project a word takes $3 d^2$ multiply-adds. A query that meets $t$ words takes $t d$ for its scores and as many
+#    for the values. With the cache one word is new in step $t$; without it all $t$ are.
+# 3. Add up the steps from 1 to `n`. In step $t$ the price without the cache is $t$ times the price with it. For two
+#    words of width 3 the steps are 33 and 39 with the cache, 33 and 78 without.

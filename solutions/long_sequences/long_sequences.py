@@ -20,6 +20,7 @@
 # what your functions take.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("exact")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 #
@@ -88,11 +89,27 @@ def chunked_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The first two of four keys have shared out all the weight, 1/3 and 2/3. What else must you know about them, so that
+#    two more can join?
+# 2. Keep three things for each query: the largest score so far, the sum of the powers of $e$, and the sum of the values
+#    times these powers. Divide one sum by the other only once, after the last chunk. Each score is divided by
+#    the root of `d_k`, once, whatever the number of chunks; all before the last two axes is carried along.
+# 3. Take the larger of the old maximum and that of the new chunk. Both old sums belong to the old maximum: multiply each
+#    by $e$ to the power of old minus new. Then add what the chunk brings.
+
 # %% check="exact" points=2
 check("exact")
 
 # %% check="chunk_sizes" points=1
 check("chunk_sizes")
+
+# %% [markdown] tags=["hints"]
+# 1. There are seven keys and chunks of three. Where does each chunk begin, and how many keys are in the last one?
+# 2. The chunks begin at 0 and then every `chunk` keys, as long as there are any. The last chunk may be short. Do not
+#    fill it up: a key of zeros has the score 0, and so a weight.
+# 3. `range` with three numbers gives the beginnings. A slice that reaches past the end takes what is there and is no
+#    error.
 
 # %% check="scale" points=1
 check("scale")
@@ -100,11 +117,33 @@ check("scale")
 # %% check="stable" points=2
 check("stable")
 
+# %% [markdown] tags=["hints"]
+# 1. All scores are near -1000. With which maximum do you begin, and is every score larger?
+# 2. Begin with a maximum that is below any score. Each query has one of its own, and each chunk may raise it. If it is
+#    taken off before `exp`, no power of $e$ is larger than 1.
+# 3. Begin with $-\infty$, in a column with one place for each query. `torch.maximum` compares it with the `amax` of the
+#    chunk along the last axis, with the axis kept.
+
 # %% check="mask" points=2
 check("mask")
 
+# %% [markdown] tags=["hints"]
+# 1. Which columns of the mask belong to the keys of a chunk, and what is the maximum if all of these are hidden?
+# 2. Cut the mask as you cut the keys, and hide the scores before you look for their maximum. A mask with one column has
+#    to be made as wide as the keys before it can be cut. While a query has seen nothing, its maximum is $-\infty$, and
+#    $-\infty$ minus itself is not a number.
+# 3. `expand` widens the last axis without a copy. `masked_fill` fills where it finds True, so turn the piece of the mask
+#    over. Where the maximum is still $-\infty$, take off 0 in its place, both from the scores and in the factor for the
+#    old sums.
+
 # %% check="blind_row" points=1
 check("blind_row")
+
+# %% [markdown] tags=["hints"]
+# 1. For a query that sees nothing, what is the sum of the powers of $e$, and what is divided by it?
+# 2. Both sums are 0, and 0 / 0 is not a number. The row should be zeros, so divide it by something harmless. If you hide
+#    with -1e9, the sum is not 0: hide with $-\infty$.
+# 3. Put a 1 wherever the sum is 0 *before* you divide. `masked_fill` and `torch.where` can both do that.
 
 # %% check="batch" points=1
 check("batch")
@@ -112,17 +151,46 @@ check("batch")
 # %% check="dtype" points=1
 check("dtype")
 
+# %% [markdown] tags=["hints"]
+# 1. Which tensors does your code make by itself, and how many bits has each?
+# 2. `torch.zeros` and `torch.full` make 32 bits unless they are told otherwise, and `.float()` makes 32 bits out of 64.
+#    Inputs of 64 bits keep all their digits from the first step to the last.
+# 3. `zeros_like`, `new_zeros` and `new_full` take the dtype from a tensor that is there. In a mixture of 32 and 64 bits,
+#    the digits are lost already.
+
 # %% check="half" points=1
 check("half")
 
+# %% [markdown] tags=["hints"]
+# 1. In bfloat16, what is 256 plus 1, and what becomes of a sum of 600 ones?
+# 2. Compute scores and sums in 32 bits, or in 64 where the inputs have 64. Only the finished output goes back to the
+#    dtype of the inputs.
+# 3. `torch.promote_types` gives the dtype that holds two others: ask it about that of the query and 32 bits. Turn keys
+#    and values into it chunk by chunk, for a copy of all of them takes memory.
+
 # %% check="gradient" points=1
 check("gradient")
+
+# %% [markdown] tags=["hints"]
+# 1. Which of your steps can autograd not follow, and which of your tensors do you write over?
+# 2. `.detach()`, `.item()` and `torch.no_grad()` cut off what came before; only the maximum may be cut off, since it
+#    drops out of the result. Writing into a tensor, as `*=` does, destroys what the way back needs. And a not-a-number
+#    that is replaced later still spoils the gradient.
+# 3. In each chunk make a *new* sum out of the old one and give it the old name. In a row that has seen nothing, repair
+#    the maximum before the subtraction and the sum before the division.
 
 # %% [markdown]
 # The next check measures the memory that is held at the worst moment, for a few keys and then for many times as many.
 
 # %% check="memory" points=3
 check("memory")
+
+# %% [markdown] tags=["hints"]
+# 1. Which of your tensors has an axis for all queries and another for all keys, if only for a moment?
+# 2. Cut first, compute then: of the keys, the values and the mask only the piece for this chunk takes part. What you
+#    keep from chunk to chunk must not grow, so keep no list of results.
+# 3. Multiply the queries by a slice of the keys, inside the loop. Turn over the piece of the mask, not the whole, and
+#    leave an axis of length 1 as it is: `masked_fill` lets one row hold for all queries.
 
 # %% [markdown]
 # ## Looking nearby
@@ -160,11 +228,25 @@ def local_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Which places does the word at place 7 look at if the window is 2, and which of them are left with `causal`?
+# 2. The distance from the word to the key decides. What is too far away is hidden before softmax, so that the weights
+#    that are left add up to 1. The scores are divided by the same root as ever.
+# 3. Two `torch.arange`, the places of the keys and those of the words, give all distances by one subtraction if the
+#    second gets a new last axis. A distance is near enough from minus `window` up to `window`, or up to 0 with `causal`.
+
 # %% check="window" points=2
 check("window")
 
 # %% check="edges" points=1
 check("edges")
+
+# %% [markdown] tags=["hints"]
+# 1. What does `not window` say if the window is 0, and what does a slice that begins at -3 take?
+# 2. A window of 0 is a window too: a word sees the distance 0. Before the first word and after the last there is
+#    nothing, neither zeros, which would get a weight, nor words from the other end.
+# 3. Keep both ends of a slice of keys within the text: no less than 0, no more than the number of words. `max` and `min`
+#    do that.
 
 # %% check="causal" points=1
 check("causal")
@@ -174,6 +256,13 @@ check("causal")
 
 # %% check="local_cost" points=2
 check("local_cost")
+
+# %% [markdown] tags=["hints"]
+# 1. The words at places 64 to 127 ask, and the window is 16. Which keys can be near any of them?
+# 2. Go through the words in blocks. For each block cut out the keys and values that lie within reach, and make scores
+#    for these alone. The size of a block may depend on the window, but not on the number of words.
+# 3. The keys of a block begin `window` before its first word and end `window` after its last, within the text. Count the
+#    places from the beginning of the *text* to get the distances, and join the outputs along the axis of the words.
 
 # %% [markdown]
 # ## Another similarity
@@ -219,8 +308,23 @@ def linear_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. On the right side of the formula, which two sums need no query, and which shapes do they have?
+# 2. Take the features of the queries and of the keys. The upper sum is a table of `d_k` by `d_v`, the lower one has
+#    `d_k` numbers, and both are the same for every query.
+# 3. For the upper sum swap the last two axes of the keys' features and multiply by the values; for the lower one add the
+#    features along the axis of the keys. Multiply the queries by both, and keep an axis of length 1 at the end of what
+#    you divide by.
+
 # %% check="features" points=1
 check("features")
+
+# %% [markdown] tags=["hints"]
+# 1. What are the features of 0, -1 and -2, and of which numbers do you take the power of $e$?
+# 2. Only numbers up to 0 may go into `exp`. `torch.where` chooses the output, but the gradient passes both branches, and
+#    0 times infinity is not a number.
+# 3. Limit the numbers to at most 0 before `exp`, by `clamp`. Or take a function that torch has: ELU is $x$ where $x$ is
+#    positive and $e^x - 1$ elsewhere. How far is that from the feature?
 
 # %% check="linear" points=2
 check("linear")
@@ -228,5 +332,21 @@ check("linear")
 # %% check="linear_causal" points=2
 check("linear_causal")
 
+# %% [markdown] tags=["hints"]
+# 1. Which keys are in the two sums of the first word, and what comes in addition for the second?
+# 2. Each word has two sums of its own: those of the word before, and one key more. That is a running sum along the axis
+#    of the words, above and below.
+# 3. `cumsum` makes running sums. For the upper one, first multiply the features of each key by its own values, with new
+#    axes, into a table of `d_k` by `d_v`; the words are then the third axis from the end. In `einsum`, `d_k` has the
+#    same letter in queries and tables.
+
 # %% check="linear_cost" points=2
 check("linear_cost")
+
+# %% [markdown] tags=["hints"]
+# 1. Three matrices are multiplied, queries, keys and values. How large is the result between if you begin with the first
+#    two, and how large if you begin with the last two?
+# 2. Queries by keys make a table that grows with the square of the number of words. Keys by values make a table of `d_k`
+#    by `d_v`, however long the text. With `causal` too, no mask of words by words is needed.
+# 3. Put the product of keys and values in brackets. With `causal`, keep one table of `d_k` by `d_v` for each word, a
+#    running sum, in place of a row with a number for every key.

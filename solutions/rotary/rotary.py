@@ -22,6 +22,7 @@
 # This exercise is optional: no other one needs it.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
+# Where you are stuck, `hint("turn")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 
@@ -65,23 +66,58 @@ def rotate(x: Float[Tensor, "*batch tokens d_k"], start: int = 0, theta: float =
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. By which angle is the first pair turned at place 0, at place 1 and at place 2, and which two columns are this pair?
+# 2. Every place meets every pair: a table of angles, tokens by pairs. Its cosines and sines turn all pairs at once, if
+#    you take the first numbers of all pairs as one tensor and the second numbers as another.
+# 3. `torch.outer` makes the table. Steps of two along the last axis pick the first or the second numbers, and `...`
+#    stands for any axes before. Make both new numbers from the *old* ones, `stack` them on a new last axis, and
+#    `flatten` that into the one before.
+
 # %% check="turn" points=2
 check("turn")
 
 # %% check="speeds" points=2
 check("speeds")
 
+# %% [markdown] tags=["hints"]
+# 1. With `d_k` 4 there are two pairs. To which power is `theta` raised for i = 0, and to which for i = 1?
+# 2. The first pair turns by one radian a place, and each pair after it is slower. Pair $i$ begins in column $2i$, and
+#    this column is what is divided by `d_k`.
+# 3. A `torch.arange` in steps of two counts the columns 0, 2, 4, and has the 2 of the formula in it already. Divide by
+#    `d_k`, mind the minus, and make it the exponent of `theta`.
+
 # %% check="theta" points=1
 check("theta")
 
+# %% [markdown] tags=["hints"]
+# 1. Which line of your function reads `theta`, and what does another `theta` change about the first pair?
+# 2. Nothing: any number to the power 0 is 1. A larger `theta` slows the later pairs, each by more than the one before
+#    it.
+# 3. `theta` is what is raised to a power; it doesn't divide the places. The number 10,000 stands in the signature and
+#    nowhere else. If the check `speeds` fails too, begin there.
+
 # %% check="start" points=1
 check("start")
+
+# %% [markdown] tags=["hints"]
+# 1. Three words come in and `start` is 4. How many words go out, and at which place does the first of them stand?
+# 2. `start` picks no words out of `x`: all of them are turned. It only says from where places are counted.
+# 3. `torch.arange` can begin at `start`. It ends as many places later as `x` has tokens, and tokens are the last axis
+#    but one.
 
 # %% check="axes" points=1
 check("axes")
 
 # %% check="dtype" points=1
 check("dtype")
+
+# %% [markdown] tags=["hints"]
+# 1. What becomes of 257 in `bfloat16`, and which two words share a place then?
+# 2. Places and angles need many digits, cosines and sines few. So everything up to the angles is made in a wide type,
+#    whatever the type of `x` is.
+# 3. Ask for `torch.float64` where you make the places and the speeds. Change over to `x.dtype` when you have cosines
+#    and sines, before they are multiplied with `x`; then the result has that type by itself.
 
 # %% [markdown]
 # ## Attention that knows distances
@@ -110,6 +146,13 @@ def rotary_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Which of query, key and value depend on where a word stands, and at which place does each of them begin?
+# 2. Turn queries and keys by your `rotate`, and go on as you know it. Values stay as they are. Nobody has to work out a
+#    distance: in a dot product one turn takes the other away.
+# 3. Call `rotate` twice, each time with the start that belongs to it *and* with `theta`, or else 10,000 is taken. Use
+#    the turned ones for the scores, and divide these by the root of `d_k` before softmax.
+
 # %% check="attend" points=2
 check("attend")
 
@@ -135,6 +178,13 @@ def neighbours_to_halves(weight: Float[Tensor, "d_model d_k"]) -> Float[Tensor, 
     return torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Write down the new order of six columns. It begins with 0 and 2; how does it go on?
+# 2. The left half holds the first number of every pair, the right half the second, both in the order of the pairs. Rows
+#    stay where they are.
+# 3. A slice with a step of 2 picks every other column, from column 0 on or from column 1 on. `torch.cat` sets the two
+#    picks side by side, along the axis of the columns.
 
 # %% check="halves" points=1
 check("halves")
