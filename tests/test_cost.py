@@ -45,7 +45,8 @@ def put_aside(x):
 
 def gone(x):
     import os, threading, time
-    threading.Thread(target=lambda: (time.sleep(0.3), os._exit(0))).start()
+    if threading.active_count() == 1:
+        threading.Thread(target=lambda: (time.sleep(0.3), os._exit(0))).start()
     return len(x)
 """
 SMALL, LARGE = torch.ones(64, 2), torch.ones(4096, 2)
@@ -116,7 +117,7 @@ def test_names_that_are_missing_and_errors_are_told_as_ever(outside):
     assert outside.table(SMALL).shape == (64,)
 
 
-def test_slope_forgives_one_bad_try():
+def test_slope_forgives_a_bad_try():
     """Noise only adds: a right answer that was disturbed is measured again, a wrong one is wrong each time."""
     tries = iter([(Cost(0, 0.01), Cost(0, 0.9)), (Cost(0, 0.01), Cost(0, 0.09))])
     expect_slope(lambda: next(tries), 8)
@@ -127,7 +128,7 @@ def test_slope_forgives_one_bad_try():
 
 
 def test_what_is_within_the_noise_has_no_slope():
-    expect_slope(lambda: (Cost(0, 1e-6), Cost(0, 0.02)), 8)
+    expect_slope(lambda: (Cost(0, 1e-6), Cost(0, 0.012)), 8)
 
 
 def test_memory_is_compared_with_the_table():

@@ -22,6 +22,7 @@ from .outcome import Wrong
 MEGABYTE = 1 << 20
 LEAST_SECONDS = 0.001  # less is the price of a call, and noise
 TRIES = 3
+STEEP = 4 / 3  # nearer to 1 than to 2, for the price of each step makes a quadratic answer look flatter than it is
 AT_REST = 96 * MEGABYTE  # a process with all that an answer may have imported
 
 
@@ -84,15 +85,15 @@ def expect_memory(small: Cost, large: Cost, table: int, what: str = "memory held
 def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: str = "seconds of computing") -> None:
     """Return None if the seconds grew in step with an input that grew so many times, and not with its square.
 
-    `measured` returns the costs for the shorter and for the longer input. Raises `Wrong` when, at every
-    try, the slope in logarithms was nearer to 2 than to 1. Noise only adds: the best of all tries counts.
+    `measured` returns the costs for the shorter and for the longer input. Raises `Wrong` when the slope in
+    logarithms is too steep at every try. Noise only adds: the best of all tries counts.
     """
     tries: list[tuple[Cost, Cost]] = []
     while len(tries) < TRIES:
         tries.append(measured())
         short, long = (min(cost.seconds for cost in costs) for costs in zip(*tries))
         slope = math.log(max(long, LEAST_SECONDS) / max(short, LEAST_SECONDS), times)
-        if slope < 1.5:
+        if slope < STEEP:
             return
     raise Wrong(what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2")
 

@@ -331,9 +331,10 @@ def _expect_linear(callee, draw, expected, **how) -> None:
     long = words * times
 
     def measured():
-        calls = [(draw(n, 1).abs(), draw(n, 1).abs(), draw(n, 2)) for n in (words, words, long)]
+        calls = [(draw(n, 1).abs(), draw(n, 1).abs(), draw(n, 2)) for n in (words, words, words, long)]
         # The first call finds code that nobody has used yet, and pays for it.
-        _, (_, small), (output, large) = callee.measured(*calls, **how)
+        _, *again, (output, large) = callee.measured(*calls, **how)
+        small = min((cost for _, cost in again), key=lambda cost: cost.seconds)
         # The ends of a text are the business of other checks.
         rows = draw.integers(words, long - words, 32)
         _expect_rows(output, 2, rows, expected(rows, *calls[-1], **how), long)
