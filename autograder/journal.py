@@ -14,7 +14,7 @@ from .limits import Limits
 from .sources import needed_by
 from .submission import Submission
 
-JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "sources.py", "submission.py")
+JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "pairs.py", "sources.py", "submission.py")
 WHY = {
     "answers": "the answers changed",
     "given": "the exercise's own cells changed",

@@ -14,10 +14,11 @@ from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
 from .kit.cost import Cost
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
-from .kit.outcome import Ended, JudgeFailed, Outcome, Raised, Stopped, TimeLimit, Verdict
+from .kit.outcome import Ended, JudgeFailed, Named, Outcome, Raised, Stopped, TimeLimit, Verdict
 from .kit.suite import VISIBLE_SEED, Test, failure, judge_check
 from .known import Known
 from .limits import Limits
+from .pairs import pairs_that_fail, together
 from .sandbox.host import Worker, Zygote
 
 # The tensors of tests are small: threads would wait for each other longer than they compute.
@@ -38,7 +39,9 @@ def judge(exercise: Exercise, learner: Learner, seed: int, checks: Collection[st
         if checks is None or check in checks
     ]
     failed = {verdict.check for verdict, _, _ in found if verdict.outcome is not Outcome.PASSED}
-    return [name_mistake(exercise, *each, failed, seed) for each in found]
+    named = [name_mistake(exercise, *each, failed, seed) for each in found]
+    seen = [verdict.mistake.name for verdict in named if verdict.mistake]
+    return [_two_at_once(exercise, verdict, *why, failed, seen, seed) for verdict, (_, *why) in zip(named, found)]
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:
@@ -51,12 +54,33 @@ def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, error,
     print_ = fingerprint.of(error) if error else None
     if print_ is None:
         return verdict
+    drawn = seed if test.hidden else VISIBLE_SEED
     known = [
-        {"name": m.name, "title": m.title, "hint": m.hint, "fails": m.fails, "prints": {test.name: print_of(exercise.name, m.name, test.name, seed if test.hidden else VISIBLE_SEED)}}
+        {"name": m.name, "title": m.title, "hint": m.hint, "fails": m.fails, "prints": {test.name: print_of(exercise.name, m.name, test.name, drawn)}}
         for m in exercise.mistakes
         if verdict.check in m.fails
     ]
     return verdict.named(fingerprint.recognise(verdict.check, test.name, print_, lambda: failed, known))
+
+
+def _two_at_once(exercise: Exercise, verdict: Verdict, test: Test | None, error, failed: set[str], seen: list[str], seed: int) -> Verdict:
+    """Return the verdict with the names of two known mistakes that together explain it, if no single one does."""
+    # An error is that of one of the two; a measurement leaves no print of what came, and takes a second.
+    if verdict.mistake or verdict.outcome is not Outcome.WRONG or "measured" in test.function.__code__.co_names:
+        return verdict
+    print_ = fingerprint.of(error)
+    for pair in pairs_that_fail(exercise, verdict.check, failed, seen):
+        theirs = failure(test, _pair_learner(exercise.name, *pair.name.split("+")), seed, reference_learner(exercise.name))
+        if theirs and fingerprint.same(print_, fingerprint.of(theirs)):
+            return verdict.named(Named(pair.name, pair.title, pair.hint))
+    return verdict
+
+
+@lru_cache(maxsize=256)
+def _pair_learner(exercise_name: str, one: str, other: str) -> Learner:
+    exercise = exercises.load(exercise_name)
+    known = {mistake.name: mistake for mistake in exercise.mistakes}
+    return own_learner(exercise, together(exercise, known[one], known[other]))
 
 
 @lru_cache(maxsize=4096)

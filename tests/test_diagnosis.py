@@ -5,13 +5,15 @@ from functools import lru_cache
 import pytest
 
 from autograder import exercise as exercises
-from autograder.judge import answers, judge, known_learner
+from autograder.judge import answers, judge, known_learner, own_learner
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Outcome, Verdict
 from autograder.kit.suite import VISIBLE_SEED, failure
+from autograder.known import Known
+from autograder.pairs import together
 from autograder.release import EXERCISES
 
 MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
@@ -75,3 +77,21 @@ def test_fingerprints_tell_outputs_apart_and_forgive_rounding():
     assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", value.reshape(5, 3))))
     assert not fingerprint.same(one, fingerprint.of(Wrong("weights", "", value)))
     assert not fingerprint.same(one, None)
+
+
+def test_two_mistakes_at_once_are_named_as_such():
+    exercise = exercises.load("single_head")
+    known = {mistake.name: mistake for mistake in exercise.mistakes}
+    both = together(exercise, known["softmax_over_everything"], known["no_scale"])
+    verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
+    assert verdicts["scale"].mistake.name == "softmax_over_everything+no_scale"
+    assert verdicts["scale"].mistake.hint == f"{known['softmax_over_everything'].hint} {known['no_scale'].hint}"
+    assert verdicts["softmax"].mistake.name == "softmax_over_everything"  # where only one of the two shows, it is that one
+
+
+def test_what_nobody_has_seen_before_gets_no_name():
+    exercise = exercises.load("single_head")
+    strange = Known("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
+    wrong = [v for v in judge(exercise, own_learner(exercise, strange), seed=99) if v.outcome is Outcome.WRONG]
+    assert wrong and not [v.mistake for v in wrong if v.mistake]
+    assert any(v.given and v.expected and v.came for v in wrong)  # the smallest input that shows it
