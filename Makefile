@@ -48,21 +48,31 @@ PEERS := _build/peers-venv
 peers: $(PEERS)/installed
 	@$(PEERS)/bin/python -m pytest tests/peers
 
-# An environment of its own on top of .venv: a path file lends it what is there, so that torch is not installed twice.
-$(PEERS)/installed: tests/peers/requirements.txt | environment
-	@rm -rf $(PEERS)
-	@$(RUN) -m venv --without-pip $(PEERS)
-	@$(RUN) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$$($(PEERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/lent.pth"
-	@$(RUN) -m pip --python $(PEERS)/bin/python install --quiet --no-deps --requirement $<
+# Environments of their own on top of .venv: a path file lends them what is there, so that torch is not installed twice.
+PURELIB := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+define lent
+	@rm -rf $(1)
+	@$(RUN) -m venv --without-pip $(1)
+	@$(RUN) $(PURELIB) > "$$($(1)/bin/python $(PURELIB))/lent.pth"
+	@$(RUN) -m pip --python $(1)/bin/python install --quiet $(2) --requirement $<
 	@touch $@
+endef
+
+$(PEERS)/installed: tests/peers/requirements.txt | environment
+	$(call lent,$(PEERS),--no-deps)
+
+RIVALS := _build/bench-venv
+$(RIVALS)/installed: bench/requirements.txt | environment
+	$(call lent,$(RIVALS),)
 
 fuzz: environment
 	@$(RUN) -m tests.fuzz.mutants 10000
 	@ATTENTION_FUZZ=2000 $(RUN) -m pytest -q tests/test_hostile_worker.py tests/test_wire.py
 
-bench: environment
+bench: environment $(RIVALS)/installed
 	@mkdir -p _build
 	@$(RUN) -m bench.layers --json _build/layers.json
+	@$(RUN) -m bench.speed $(addprefix --size ,$(or $(SIZES),30)) --json _build/speed.json
 
 attacks: environment
 	@mkdir -p _build

@@ -23,6 +23,9 @@ class Refused(Exception):
 class CannotGoOn(Exception):
     """Grading cannot go on just now. Nothing is lost: the next run goes on from here."""
 
+    def __reduce__(self):
+        return CannotGoOn, self.args  # from a judge's process it comes with its words, whatever it was made of
+
 
 class NoSpace(CannotGoOn):
     def __init__(self, path: Path):

@@ -70,6 +70,13 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, alone):
     assert everything(fresh) == everything(alone)
 
 
+def test_what_no_judge_can_have_is_said_once(fresh, command, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2", "--level", "bubblewrap", code=2)
+    assert "'bubblewrap' cannot be had here: there is no bwrap command" in done.stdout and "Traceback" not in done.stdout + done.stderr
+    assert not list(fresh.root.glob("verdicts/*/*"))
+
+
 def test_lines_tell_how_far_it_is(fresh, command):
     said = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
     assert [line.split()[0] for line in said.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
