@@ -35,6 +35,8 @@ from torch.nn import functional as F
 
 from check import check
 
+torch.set_num_threads(1)  # on tensors as small as these, several cores wait for each other longer than they compute
+
 # %% [markdown]
 # ## The model
 #
