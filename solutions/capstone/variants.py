@@ -70,7 +70,7 @@ class first_transformer:
 
 
 class ready_made_attention:
-    """torch's own attention module behind a mask of its kind, an embedding that is used twice, batches from a DataLoader, a rate that rises and falls."""
+    """torch's own attention module behind a mask of its kind, an embedding that is used twice, batches from torch's own loader, a rate that rises and falls."""
 
     from torch.utils.data import DataLoader, TensorDataset
 
