@@ -40,3 +40,9 @@ def test_ready_made_attention_is_fine_in_a_layer(zygote):
     exercise = exercises.load("encoder_layer")
     with Session(zygote, exercise, answers(exercise)) as session:
         assert {v.outcome for v in judge(exercise, session.learner, seed=11)} == {Outcome.PASSED}
+
+
+def test_a_mask_that_torch_keeps_in_a_forbidden_class_may_be_used():
+    assert found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)", names(["transformer"])) is None
+    assert found_in("import torch.nn as layers\nhidden = layers.Transformer.generate_square_subsequent_mask(3)", names(["transformer"])) is None
+    assert found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)\nmodel = nn.Transformer(8)", names(["transformer"])) == "nn.Transformer"
