@@ -33,6 +33,7 @@ TRANSFORMER = [
     "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
+HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # only kept in a forbidden class: it makes a mask
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 
@@ -65,8 +66,9 @@ def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
         return None
     aliases = _aliases(tree)
     methods = {name.rsplit(".", 1)[1] for name in dotted_names if name.startswith("torch.Tensor.")} - _own_methods(tree)
+    spared = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _expand(_written(node) or "", aliases) in HELPERS}
     for node in ast.walk(tree):
-        written = _written(node)
+        written = None if id(node) in spared else _written(node)
         if written and _expand(written, aliases) in dotted_names:
             return written
         if isinstance(node, ast.ImportFrom) and (taken := _imported(node, dotted_names)):

@@ -42,7 +42,10 @@ from check import check, hint
 # pair $i$ is turned by the angle $\alpha = t \cdot \theta^{-2i/d_k}$, counter-clockwise:
 #
 # $$
-# (a, b) \;\mapsto\; (a \cos\alpha - b \sin\alpha,\;\; a \sin\alpha + b \cos\alpha)
+# \begin{aligned}
+# a &\mapsto a \cos\alpha - b \sin\alpha \\
+# b &\mapsto a \sin\alpha + b \cos\alpha
+# \end{aligned}
 # $$
 #
 # * The first word of `x` stands at place `start`, the next at `start + 1`. Example: with `d_k` 2, the words $(1, 0)$ and $(1, 0)$ at
