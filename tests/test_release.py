@@ -13,6 +13,7 @@ import pytest
 
 from autograder import exercise as exercises
 from autograder.errors import AuthorError
+from autograder.kit.learner import Learner
 from autograder.kit.source import defined_names
 from autograder.release import EXERCISES, STUB, released_notebook, same_text, write_exercises
 from tests.conftest import ROOT
@@ -89,11 +90,15 @@ def test_stubs_have_no_answer(single_head):
                 assert STUB in cell.source and "SOLUTION" not in cell.source
 
 
-def test_names_that_tests_use_are_all_promised():
+def test_names_that_tests_use_are_all_handed_out():
     for name in exercises.all_names():
         exercise = exercises.load(name)
-        stubs = [c for c in released_notebook(exercise).cells if c.id.startswith("answer-")]
-        assert {n for c in stubs for n in defined_names(c.source)} == set().union(*exercise.promised.values())
+        tree = ast.parse((exercise.folder / f"test_{name}.py").read_text(encoding="utf-8"))
+        used = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "learner"}
+        given = {n for c in released_notebook(exercise).cells if c.cell_type == "code" for n in defined_names(c.source)}
+        promised = set().union(*exercise.promised.values())
+        assert used - set(dir(Learner)) and used - set(dir(Learner)) <= given
+        assert {n for c in released_notebook(exercise).cells if c.id.startswith("answer-") for n in defined_names(c.source)} <= promised
 
 
 def test_site_gives_nothing_away(secrets):

@@ -31,7 +31,7 @@ def test_exercise_asks_for_longer_calls_and_an_instructor_for_longer_still(capst
 
 
 def test_seconds_are_in_the_name_of_a_verdict(capstone):
-    keys = {journal.key_of(Submission("ada", "capstone", {}), replace(capstone, seconds=seconds), 1, Limits()) for seconds in (None, 20, 30)}
+    keys = {journal.keys_of(Submission("ada", "capstone", {}), replace(capstone, seconds=seconds), 1, Limits())["limits"] for seconds in (None, 20, 30)}
     assert len(keys) == 3
 
 
@@ -48,7 +48,7 @@ def test_author_is_told_of_seconds_that_are_none(tmp_path, capstone, seconds):
     folder.mkdir()
     for file in capstone.folder.glob("*.py"):
         (folder / file.name).write_text(file.read_text().replace("seconds: 30", f"seconds: {seconds}"))
-    with pytest.raises(AuthorError, match="header: seconds is"):
+    with pytest.raises(AuthorError, match="header: `seconds` is"):
         exercises.read(folder)
 
 
