@@ -21,7 +21,8 @@ from tests.conftest import ROOT
 from tests.marks import everything, marks, small_class
 
 NBGRADER = str(Path(sys.executable).parent / "nbgrader")
-DOORS = {"grade": [sys.executable, "-m", "autograder", "grade", "single_head"], "nbgrader": [NBGRADER, "autograde", "single_head"]}
+GRADE = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs"]
+DOORS = {"grade": [*GRADE, "1"], "several judges": [*GRADE, "2"], "nbgrader": [NBGRADER, "autograde", "single_head"]}
 ORPHANS_END = 40  # seconds: a worker notices by itself that its judge is gone, or its CPU time is up
 
 
