@@ -4,6 +4,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from .sandbox.confine import libc
 from .sandbox.levels import Level, required
 
 DIE_WITH_PARENT = 1  # of prctl
+STARTS = 3
 AHEAD = 3  # submissions in hand for each judge, so that none waits for the gradebook
 
 
@@ -67,9 +69,20 @@ class Pool(Executor):
     def __init__(self, jobs: int, level: Level | None):
         self.ahead = AHEAD * jobs
         self._jobs, self._level = jobs, level
+        self._pool: ProcessPoolExecutor | None = None
         self._start()
 
     def _start(self) -> None:
+        """Start the judges; raises `CannotGoOn` where that fails time after time."""
+        for _ in range(STARTS):
+            try:
+                return self._try_to_start()
+            except (BrokenProcessPool, EOFError, OSError) as error:  # what starts them was itself ended
+                reason = f"{type(error).__name__}: {error}"
+                self.end()
+        raise CannotGoOn(f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts")
+
+    def _try_to_start(self) -> None:
         # Not by fork: the process may have threads. The server imports torch once for all judges.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["autograder.judging"])
@@ -80,7 +93,7 @@ class Pool(Executor):
     def submit(self, function, *args) -> Future:
         try:
             return self._pool.submit(function, *args)
-        except BrokenProcessPool:
+        except (BrokenProcessPool, EOFError, OSError):
             self.end()
             self._start()
             return self._pool.submit(function, *args)
@@ -90,6 +103,8 @@ class Pool(Executor):
 
     def end(self) -> None:
         """End the judges at once, whatever they are at."""
+        if self._pool is None:
+            return
         processes = list((self._pool._processes or {}).values())  # no public name before Python 3.14
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
@@ -100,7 +115,8 @@ class Pool(Executor):
 
 def _begin(level: Level | None) -> None:
     """Make a judge of a fresh process: its zygote starts, and ends with it."""
-    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # else it would wait for work for ever when the run is killed
+    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # with the server that forked it
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends us
     signal.signal(signal.SIGTERM, _leave)
     Finalize(None, judging.close, exitpriority=10)
@@ -108,6 +124,15 @@ def _begin(level: Level | None) -> None:
         judging.own_zygote(level)
     except CannotGoOn:
         pass  # the first submission will tell
+
+
+def _end_with_the_run() -> None:
+    """End this process when the one that it judges for is gone, however that ended.
+
+    Nothing else would: a judge keeps the server alive, and its own end of the queue of work open.
+    """
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _leave(*about_the_signal) -> None:

@@ -147,7 +147,7 @@ def seeds(count: int) -> list[str]:
 
 def test_three_kills(peace, course):
     for seed in seeds(3):
-        survive(peace, course, "grade", seed)
+        survive(peace, course, "several judges", seed)
 
 
 @pytest.mark.soak
