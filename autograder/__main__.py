@@ -15,9 +15,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from . import forking
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .exercise import ROOT
-from .kit.source import printable
 
 console = Console(soft_wrap=True)
 
@@ -30,6 +29,7 @@ def main() -> None:
 @main.command()
 def release() -> None:
     """Bring exercises/ in step with solutions/."""
+    from .exercise import ROOT
     from .release import write_exercises
 
     changed = write_exercises()
@@ -86,8 +86,8 @@ def sample() -> None:
 @click.option("--again", is_flag=True, help="Judge also what has been judged before.")
 @click.option("--level", default=None, help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]")
 @click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
-@click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.")
-@click.option("--jobs", default=None, type=click.IntRange(1), help="Judges that work at the same time.  [default: the cores]")
+@click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.  [default: ATTENTION_SECONDS, else 6]")
+@click.option("--jobs", default=None, type=click.IntRange(1), help="Judges that work at the same time.  [default: the cores, if there are 2 GiB for each]")
 @click.option("--cluster", default=None, help="The address of a dask scheduler whose workers judge, such as tcp://10.0.0.5:8786.")
 @click.option("--db", default=None, help="The gradebook's URL, such as postgresql+psycopg://user@host/course.  [default: ATTENTION_DB, else a file in the course]")
 @click.argument("exercise", nargs=-1)
@@ -95,26 +95,28 @@ def grade(
     exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None, jobs: int | None, cluster: str | None, db: str | None
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    from .course import Course
+    if jobs != 1 and not cluster:
+        forking.begin()
+    from .course import Course, asked
     from .exercise import all_names, load
     from .files import write_whole
     from .grading import grade as run, handed_in, judged_before
-    from .jobs import cores
+    from .jobs import room
     from .limits import Limits
     from .report import report_page
     from .sandbox.levels import offered, required
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
-    limits = Limits(request_seconds=seconds) if seconds else Limits()
+    limits = Limits(request_seconds=seconds) if seconds else asked()
     count = len(handed_in(course, names))
     if not count:
         console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
-    if not again and (before := judged_before(course, names, limits)):
-        console.print(f"{before} of {count} were judged before; {count - before} to judge")
     sandbox = offered() if level == "best" else required(trust_submissions, level)
-    jobs = min(jobs or cores(), count)
+    if not again and (before := judged_before(course, names, limits, sandbox)):
+        console.print(f"{before} of {count} were judged before; {count - before} to judge")
+    jobs = min(jobs or room(), count)
     where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
     console.print(f"sandbox: {sandbox.name}, {where}")
     changed: list = []
@@ -128,10 +130,14 @@ def grade(
 
 def _plain(text: str) -> str:
     """Return a stranger's text so that the terminal shows it and does nothing else."""
+    from .kit.source import printable
+
     return escape(printable(text))
 
 
 def _short(path: Path) -> Path:
+    from .exercise import ROOT
+
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
@@ -215,6 +221,7 @@ def _summary(entry) -> str:
 @click.argument("name")
 def new(name: str) -> None:
     """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
+    from .exercise import ROOT
     from .new import write_exercise
 
     for path in write_exercise(name):
@@ -226,6 +233,7 @@ def new(name: str) -> None:
 def work() -> None:
     """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
     from .course import Course
+    from .exercise import ROOT
 
     source, target = ROOT / "exercises", Course().root / "desk"
     for path in sorted(p for p in source.rglob("*") if p.is_file()):

@@ -24,7 +24,7 @@ def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | No
 
     `marks` by check and `comments` by answer cell are a person's, and go before the judge's.
     """
-    told = {verdict.check: verdict.score for verdict in entry.verdicts} | (marks or {})
+    told = entry.scores | (marks or {})
     about = {"points": sum(exercise.checks.values()), "marks": told, "total": None if None in told.values() else sum(told.values())}
     shown = {name: printable(text) for name, text in (comments or {}).items()}
     return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=shown, **about)

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from nbgrader import api
 from nbgrader.api import BaseCell, Comment, Grade, GradeCell, Gradebook, InvalidEntry, MissingEntry, Notebook, SolutionCell, SourceCell, Student, SubmittedAssignment, SubmittedNotebook, app_log
 from nbgrader.preprocessors import ComputeChecksums, LockCells, NbGraderPreprocessor, SaveCells
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, Row, bindparam, event, insert, select, tuple_, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
@@ -214,55 +214,72 @@ def _emptied(exercise: Exercise, cell: BaseCell | SourceCell) -> list[Grade | Co
     return [*cell.grades, *cell.comments]
 
 
-def record(gradebook: Gradebook, entry: Entry) -> tuple[dict[str, float], dict[str, str]]:
-    """Enter one submission's marks, all or none; a mark or comment given by hand is never touched.
+ByHand = tuple[dict[str, float], dict[str, str]]  # marks by check, comments by answer cell
+
+
+def record(gradebook: Gradebook, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+    """Enter the marks of submissions, all or none; a mark or comment given by hand is never touched.
 
     What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns
-    what persons gave: marks by check, and comments by answer cell.
+    what persons gave to each, by learner and exercise.
     """
-    scores = {verdict.check: verdict.score for verdict in entry.verdicts}
+    by_hand: dict[tuple[str, str], ByHand] = {}
     with whole(gradebook):
-        grades, comments = _rows(gradebook.db, _submitted(gradebook, entry))
-        for check, grade in grades.items():
-            grade.auto_score = scores.get(check)
-            grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
-        marks = {check: _marked(grade) for check, grade in grades.items() if grade.manual_score is not None or grade.extra_credit}
-        return marks, {cell: comment.manual_comment for cell, comment in comments.items() if comment.manual_comment}
+        for name in {entry.exercise for entry in entries}:
+            by_hand |= _enter(gradebook, name, [entry for entry in entries if entry.exercise == name])
+    return by_hand
 
 
-def _marked(grade: Grade) -> float:
-    """Return the mark with a person's part in it, as nbgrader's own `score` has it once this is committed."""
-    mark = grade.auto_score if grade.manual_score is None else grade.manual_score
-    return (mark or 0.0) + (grade.extra_credit or 0.0)
+def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+    """Enter submissions of one exercise.
 
-
-def _submitted(gradebook: Gradebook, entry: Entry) -> SubmittedNotebook:
-    """Return the row of a submission, made if there is none.
-
-    By hand, because nbgrader's own functions ask for every cell of every row one at a time.
+    In nbgrader's tables but not by its functions, which ask for every cell of every row one at a time.
     """
-    session, notebook = gradebook.db, gradebook.find_notebook(entry.exercise, entry.exercise)
-    if session.get(Student, entry.learner) is None:
-        gradebook.add_student(entry.learner)
-    about = {"assignment_id": notebook.assignment_id, "student_id": entry.learner}
-    assignment = session.query(SubmittedAssignment).filter_by(**about).one_or_none() or _added(session, SubmittedAssignment(**about))
-    about = {"notebook_id": notebook.id, "assignment_id": assignment.id}
-    return session.query(SubmittedNotebook).filter_by(**about).one_or_none() or _added(session, SubmittedNotebook(**about))
+    session, notebook = gradebook.db, gradebook.find_notebook(exercise, exercise)
+    cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=notebook.id).all()
+    checks, answers = ([cell for cell in cells if cell.type == kind] for kind in ("GradeCell", "SolutionCell"))
+    _made(session, Student, [{"id": entry.learner} for entry in entries])
+    assignments = _made(session, SubmittedAssignment, [{"assignment_id": notebook.assignment_id, "student_id": entry.learner} for entry in entries])
+    mine = _made(session, SubmittedNotebook, [{"notebook_id": notebook.id, "assignment_id": row.id} for row in assignments])
+    grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
+    comments = iter(_made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers]))
+    rows = [(entry, {cell.name: next(grades) for cell in checks}, {cell.name: next(comments) for cell in answers}) for entry in entries]
+    _mark(session, rows)
+    return {(entry.learner, exercise): _given(entry, *theirs) for entry, *theirs in rows}
 
 
-def _rows(session, mine: SubmittedNotebook) -> tuple[dict[str, Grade], dict[str, Comment]]:
-    """Return a submission's grades by check and comments by answer cell, those added that are missing: the exercise may have grown."""
-    cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=mine.notebook_id).all()
-    found = []
-    for kind, of in ((Grade, "GradeCell"), (Comment, "SolutionCell")):
-        have = {row.cell_id: row for row in session.query(kind).filter_by(notebook_id=mine.id)}
-        rows = {name: have.get(cell) or kind(cell_id=cell, notebook_id=mine.id) for cell, name, type_ in cells if type_ == of}
-        session.add_all(rows.values())
-        found.append(rows)
-    return tuple(found)
+def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:
+    """Return the rows that have these values, in their order; those that are missing are added."""
+    if not wanted:
+        return []
+    table = kind.__table__
+    names = tuple(wanted[0])
+    query = select(table).where(tuple_(*(table.c[name] for name in names)).in_([tuple(row.values()) for row in wanted]))
+    have = {tuple(getattr(row, name) for name in names): row for row in session.execute(query)}
+    missing = [row for row in wanted if tuple(row.values()) not in have]
+    if missing:
+        session.execute(insert(table), missing)
+        return _made(session, kind, wanted)
+    return [have[tuple(row.values())] for row in wanted]
 
 
-def _added(session, row):
-    session.add(row)
-    session.flush()  # gives it its id
-    return row
+def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> None:
+    """Write the marks into the rows that wait for them."""
+    marks = []
+    for entry, grades, _ in rows:
+        for check, grade in grades.items():
+            score = entry.scores.get(check)
+            marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
+    table = Grade.__table__
+    changed = update(table).where(table.c.id == bindparam("row")).values(auto_score=bindparam("score"), needs_manual_grade=bindparam("person"))
+    session.execute(changed, marks)
+
+
+def _given(entry: Entry, grades: dict[str, Row], comments: dict[str, Row]) -> ByHand:
+    """Return what persons gave: marks, with their part added as nbgrader's own `score` does, and comments."""
+    marks = {}
+    for check, grade in grades.items():
+        if grade.manual_score is not None or grade.extra_credit:
+            mark = entry.scores.get(check) if grade.manual_score is None else grade.manual_score
+            marks[check] = (mark or 0.0) + (grade.extra_credit or 0.0)
+    return marks, {cell: comment.manual_comment for cell, comment in comments.items() if comment.manual_comment}

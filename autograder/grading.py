@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from logging import getLogger
 from typing import Iterator
 
-import nbformat
+from nbformat.v4 import writes_json
 from nbgrader.api import Gradebook
 
 from . import exercise as exercises
 from . import gradebook as books
-from . import journal
+from . import journal, judge, release
 from .course import Course
 from .errors import CannotGoOn, Refused
 from .exercise import Exercise
 from .feedback import feedback_page
-from .files import remove_half_written, write_whole
+from .files import remove_half_written, write_all
 from .jobs import Here, judges
 from .journal import Entry
 from .judging import Task, judged_text, our_failure
@@ -25,11 +25,13 @@ from .kit.outcome import Verdict
 from .limits import Limits
 from .lock import held
 from .notebooks import annotated, rebuilt
-from .sandbox.levels import Level
+from .sandbox.levels import Level, required
 from .submission import Submission, check_learner, is_learner, read
 
 log = getLogger("autograder")
 LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
+LOOK_SECONDS = 10.0
+AT_ONCE = 50  # submissions in one transaction, so that a statement has not more values than a database takes
 TRIES = 3  # a judge's process that dies takes with it what it was at, and what the others were at
 
 
@@ -62,7 +64,7 @@ class Grader:
 
     def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Executor | None = None):
         self.course, self.limits, self.again = course, limits, again
-        self.level = level  # of the sandbox; None: the one that every command asks for
+        self.level = required() if level is None else level  # of the sandbox
         self.seed = course.seed()
         self.executor = executor or Here()
 
@@ -92,7 +94,7 @@ class Grader:
 
     def _known(self, submission: Submission, exercise: Exercise) -> Work:
         known = journal.read(self.course, submission.learner, exercise.name)
-        keys = journal.keys_of(submission, exercise, self.seed, self.limits)
+        keys = journal.keys_of(submission, exercise, self.seed, self.limits, self.level)
         checks = list(exercise.checks)
         if known is None or known.refused:
             return Work(submission, keys, None, dict.fromkeys(checks, "it is new"))
@@ -105,6 +107,13 @@ class Grader:
 
     def finish(self, work: Work) -> Entry:
         """Return the entry when its judge is done, and keep it."""
+        entry = self.decided(work)
+        if entry is not work.known:
+            write_all([journal.file(self.course, entry)])
+        return entry
+
+    def decided(self, work: Work) -> Entry:
+        """Return the entry when its judge is done."""
         if work.task is None and work.known.keys == work.keys:
             return work.known
         exercise = exercises.load(work.submission.exercise)
@@ -114,7 +123,6 @@ class Grader:
         entry = Entry(work.submission.learner, exercise.name, work.keys, verdicts)
         if not entry.settled and work.known and work.known.settled and work.known.keys == work.keys:
             return work.known  # a failure of ours takes nothing away
-        journal.write(self.course, entry)
         return entry
 
     def _verdicts(self, work: Work) -> list[Verdict]:
@@ -129,6 +137,12 @@ class Grader:
                 reason = f"{type(error).__name__}: {error}"
                 work.future = self.executor.submit(judged_text, work.task.as_text()) if number < TRIES - 1 else None
         return our_failure(work.task, reason)
+
+
+def forget() -> None:
+    """Forget what follows from solutions/, so that a process that has run for days does not judge by tests of then."""
+    for cache in (exercises.read, exercises.digest, release._released_notebook, journal._keys_of_exercise, judge.print_of, judge.reference_learner, judge.known_learner, judge._pair_learner):
+        cache.cache_clear()
 
 
 def changes(work: Work, entry: Entry) -> list[Change]:
@@ -174,23 +188,26 @@ def _done(grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], mos
         ready = [work for work in waiting if isinstance(work, Entry) or work.future is None or work.future.done()]
         if not ready and len(waiting) <= most:
             return
-        if not ready:
-            wait([work.future for work in waiting], return_when=FIRST_COMPLETED)
+        if not ready and not wait([work.future for work in waiting], LOOK_SECONDS, FIRST_COMPLETED).done:
+            grader.executor.look()
+        ready = ready[:AT_ONCE]
         for work in ready:
             waiting.remove(work)
-            entry = _finish(grader, gradebook, work)
+        for work, entry in zip(ready, _finish(grader, gradebook, ready)):
             if changed is not None and isinstance(work, Work):
                 changed += changes(work, entry)
             yield entry.learner, entry.exercise, entry
 
 
-def judged_before(course: Course, names: list[str], limits: Limits = Limits()) -> int:
+def judged_before(course: Course, names: list[str], limits: Limits = Limits(), level: Level | None = None) -> int:
     """Return how many of the submissions need no judging: the journal has a verdict on each check."""
-    with Grader(course, limits) as grader:
+    with Grader(course, limits, level=level) as grader:
         return sum(_is_known(grader, *each) for each in handed_in(course, names))
 
 
 def _is_known(grader: Grader, learner: str, name: str) -> bool:
+    if not grader.course.journal(learner, name).exists():
+        return False
     try:
         return grader.is_known(read(grader.course.handed_in(learner, name), learner, exercises.load(name)))
     except Refused:
@@ -214,21 +231,28 @@ def _begin(grader: Grader, learner: str, exercise: Exercise) -> Work | Entry | N
         return None
 
 
-def _finish(grader: Grader, gradebook: Gradebook, work: Work | Entry) -> Entry:
-    """Write what became of one submission: journal, notebook, marks, feedback. Return its entry."""
+def _finish(grader: Grader, gradebook: Gradebook, works: list[Work | Entry]) -> list[Entry]:
+    """Write what became of submissions: journal, marks, notebooks, feedback. Return their entries.
+
+    As many at once as are ready: most of it is waiting for the disk.
+    """
     course = grader.course
-    entry = grader.finish(work) if isinstance(work, Work) else work
-    exercise = exercises.load(entry.exercise)
-    if isinstance(work, Work):
-        notebook = annotated(rebuilt(exercise, work.submission), list(entry.verdicts))
-        write_whole(course.autograded(entry.learner, exercise.name), nbformat.writes(notebook) + "\n")
-    elif not is_learner(entry.learner):  # nothing is written under a name that is no name
-        return entry
-    else:
-        journal.write(course, entry)
-    by_hand = books.record(gradebook, entry)
-    write_whole(course.feedback(entry.learner, exercise.name), feedback_page(entry, exercise, *by_hand))
-    return entry
+    entries: list[Entry] = []
+    try:
+        for work in works:
+            entries.append(grader.decided(work) if isinstance(work, Work) else work)
+    finally:  # whatever stops this: what was judged stays
+        named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # nothing is written under a name that is no name
+        write_all([journal.file(course, entry) for work, entry in named if not isinstance(work, Work) or entry is not work.known])
+    by_hand = books.record(gradebook, [entry for _, entry in named])
+    notebooks = [(course.autograded(entry.learner, entry.exercise), _notebook(work, entry)) for work, entry in named if isinstance(work, Work)]
+    pages = [(course.feedback(*of), feedback_page(entry, exercises.load(entry.exercise), *by_hand[of])) for _, entry in named for of in [(entry.learner, entry.exercise)]]
+    write_all(notebooks + pages)
+    return entries
+
+
+def _notebook(work: Work, entry: Entry) -> str:
+    return writes_json(annotated(rebuilt(exercises.load(entry.exercise), work.submission), list(entry.verdicts))) + "\n"  # nbformat.writes would check all that stands in it, most of which we wrote at release
 
 
 def _noted(verdict: Verdict, submission: Submission, exercise: Exercise) -> Verdict:

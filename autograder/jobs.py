@@ -11,19 +11,22 @@ from contextlib import contextmanager
 from multiprocessing.util import Finalize
 from typing import Iterator
 
-from . import judging
+import psutil
+
+from . import forking, judging
 from .errors import CannotGoOn
 from .sandbox.confine import libc
 from .sandbox.levels import Level, required
 
 DIE_WITH_PARENT = 1  # of prctl
 STARTS = 3
+JUDGE_BYTES = 2 << 30  # a judge, its zygote, and a worker that takes all it may
 AHEAD = 3  # submissions in hand for each judge, so that none waits for the gradebook
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
+def room() -> int:
+    """Return how many judges this machine has cores and memory for."""
+    return max(1, min(len(os.sched_getaffinity(0)), psutil.virtual_memory().available // JUDGE_BYTES))
 
 
 @contextmanager
@@ -48,6 +51,9 @@ class Here(Executor):
     """Judges in this process, while it is asked to."""
 
     ahead = 0
+
+    def look(self) -> None:
+        """Is asked for while nothing happens: whoever knows why says so."""
 
     def submit(self, function, *args) -> Future:
         future: Future = Future()
@@ -83,10 +89,7 @@ class Pool(Executor):
         raise CannotGoOn(f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts")
 
     def _try_to_start(self) -> None:
-        # Not by fork: the process may have threads. The server imports torch once for all judges.
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["autograder.judging"])
-        self._pool = ProcessPoolExecutor(self._jobs, context, _begin, (self._level,))
+        self._pool = ProcessPoolExecutor(self._jobs, forking.begin(), _begin, (self._level,))
         for _ in range(self._jobs):
             self._pool.submit(os.getpid)  # starts a process, which starts its zygote while others are busy
 
@@ -97,6 +100,9 @@ class Pool(Executor):
             self.end()
             self._start()
             return self._pool.submit(function, *args)
+
+    def look(self) -> None:
+        """Is asked for while nothing happens; a judge that dies is noticed without."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._pool.shutdown(wait, cancel_futures=cancel_futures)

@@ -3,23 +3,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
 
 from .course import Course
 from .exercise import ROOT, Exercise, digest
-from .files import write_whole
 from .kit.outcome import Named, Outcome, Verdict
 from .limits import Limits
+from .sandbox.levels import Level
 from .sources import needed_by
 from .submission import Submission
 
 JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "pairs.py", "sources.py", "submission.py")
+LIBRARIES = ("torch", "numpy", "ipython")
 WHY = {
     "answers": "the answers changed",
     "given": "the exercise's own cells changed",
     "seed": "the course's seed changed",
     "limits": "the limits changed",
+    "level": "the sandbox's level changed",
     "judge": "the judge changed",
     "tests": "the tests of this check changed",
     "mistakes": "the known mistakes or their hints changed",
@@ -37,9 +42,14 @@ class Entry:
     refused: str = ""
 
     @property
+    def scores(self) -> dict[str, float | None]:
+        """Return the points by check; None where it is still to be judged."""
+        return {verdict.check: verdict.score for verdict in self.verdicts}
+
+    @property
     def score(self) -> float | None:
         """Return the points in all; None if it was refused or a check is still to be judged."""
-        scores = [verdict.score for verdict in self.verdicts]
+        scores = self.scores.values()
         return None if self.refused or None in scores else sum(scores)
 
     @property
@@ -48,10 +58,11 @@ class Entry:
         return bool(self.verdicts) and all(v.outcome is not Outcome.JUDGE_FAILED for v in self.verdicts)
 
 
-def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits) -> dict[str, str]:
+def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits, level: Level) -> dict[str, str]:
     """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
     told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
-    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(asdict(limits.allowing(exercise.seconds))), "judge": _judge(), **told}
+    limited = asdict(limits.allowing(exercise.seconds))
+    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(limited), "level": level.name, "judge": _judge(), **told}
 
 
 @lru_cache
@@ -67,7 +78,8 @@ def _keys_of_exercise(folder, content: str) -> dict[str, str]:
 @lru_cache
 def _judge() -> str:
     here = ROOT / "autograder"
-    return _name([digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE])
+    made = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE]
+    return _name([made, platform.python_version(), *map(version, LIBRARIES)])
 
 
 def _name(thing) -> str:
@@ -90,9 +102,9 @@ def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str,
     return found
 
 
-def write(course: Course, entry: Entry) -> None:
-    text = json.dumps(asdict(entry), indent=1, ensure_ascii=False)
-    write_whole(course.journal(entry.learner, entry.exercise), text + "\n")
+def file(course: Course, entry: Entry) -> tuple[Path, str]:
+    """Return where an entry is kept, and what stands there."""
+    return course.journal(entry.learner, entry.exercise), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
 
 
 def read(course: Course, learner: str, exercise: str) -> Entry | None:

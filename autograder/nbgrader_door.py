@@ -11,9 +11,9 @@ import json
 import shutil
 import time
 from contextlib import ExitStack
-from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
+from typing import Collection
 
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
@@ -23,12 +23,12 @@ from traitlets import default
 from . import exercise as exercises
 from . import gradebook as books
 from . import journal
-from .course import Course
+from .course import Course, asked
 from .errors import Refused
 from .feedback import feedback_page
 from .files import alive, own_name, remove_half_written, write_whole
-from .grading import Grader, Work
-from .jobs import cores, judges
+from .grading import Grader, Work, forget
+from .jobs import judges, room
 from .kit.source import printable
 from .journal import Entry
 from .lock import held
@@ -95,11 +95,10 @@ class Judge(NbGraderPreprocessor):
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission, course = _submission(resources), Course()
         exercise = exercises.load(submission.exercise)
-        ahead = _ahead(course)
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
-            entry = ahead.entry(submission, self.parent.parent.assignments)
+            entry = _Runs.entry(course, submission, self.parent.parent.assignments)
             with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
-                by_hand = books.record(gradebook, entry)
+                by_hand = books.record(gradebook, [entry])[entry.learner, entry.exercise]
             write_whole(course.feedback(entry.learner, entry.exercise), feedback_page(entry, exercise, *by_hand))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
@@ -136,38 +135,68 @@ class Page(Exporter):
 class Ahead:
     """Judges the submissions that nbgrader will come to while it is busy with one: it takes them one by one."""
 
-    def __init__(self, course: Course):
+    def __init__(self, course: Course, folders: Collection[str]):
+        self.folders = folders
+        self._learners = [Path(folder).parts[-2] for folder in sorted(folders)]
+        self._place = {learner: place for place, learner in enumerate(self._learners)}
+        self._begun: dict[str, Work] = {}
         self._stack = ExitStack()
-        self._executor = self._stack.enter_context(judges(cores(), None))
-        self._grader = Grader(course, executor=self._executor)
-        self._begun: dict[tuple[str, str], Work] = {}
-        atexit.register(self._stack.close)
+        self._executor = self._stack.enter_context(judges(min(room(), len(folders)), None))
+        self._grader = Grader(course, asked(), executor=self._executor)
 
-    def entry(self, submission: Submission, folders: list[str]) -> Entry:
-        """Return what the judge says of one; `folders` are all that nbgrader will come to, in its order."""
-        key = submission.learner, submission.exercise
-        begun = self._begun.pop(key, None)
+    def close(self) -> None:
+        self._stack.close()
+
+    def entry(self, submission: Submission) -> Entry:
+        """Return what the judge says of one."""
+        begun = self._begun.pop(submission.learner, None)
         work = begun if begun and begun.submission == submission else self._grader.begin(submission)
-        self._look_ahead([Path(folder).parts[-2] for folder in folders], submission)
-        return self._grader.finish(work)
+        self._look_ahead(submission)
+        try:
+            return self._grader.finish(work)
+        except KeyboardInterrupt:
+            self._executor.end()  # else the process would wait for all that was begun
+            raise
 
-    def _look_ahead(self, learners: list[str], now: Submission) -> None:
-        place = learners.index(now.learner) + 1 if now.learner in learners else len(learners)
-        for learner in learners[place : place + self._executor.ahead]:
-            if (learner, now.exercise) not in self._begun:
+    def is_last(self, submission: Submission) -> bool:
+        return submission.learner == self._learners[-1]
+
+    def _look_ahead(self, now: Submission) -> None:
+        place = self._place[now.learner] + 1
+        for learner in self._learners[place : place + self._executor.ahead]:
+            if learner not in self._begun:
                 try:
                     path = self._grader.course.handed_in(learner, now.exercise)
-                    self._begun[learner, now.exercise] = self._grader.begin(read(path, learner, exercises.load(now.exercise)))
+                    self._begun[learner] = self._grader.begin(read(path, learner, exercises.load(now.exercise)))
                 except Refused:
                     pass  # it is refused when its turn comes
 
 
-@lru_cache
-def _ahead(course: Course) -> Ahead:
-    """Return the one grader of this process: its judges are started once, not for each learner."""
-    return Ahead(course)
+class _Runs:
+    """The judges of the run that this process is at. A server, such as the formgrader's, sees many runs."""
+
+    now: Ahead | None = None
+
+    @classmethod
+    def entry(cls, course: Course, submission: Submission, folders: Collection[str]) -> Entry:
+        """Return what the judge says; judges start with the first submission of a run and end with the last."""
+        if cls.now is None or cls.now.folders is not folders:
+            cls.close()
+            forget()  # an exercise may be another one than in the run before
+            cls.now = Ahead(course, folders)
+        entry = cls.now.entry(submission)
+        if cls.now.is_last(submission):
+            cls.close()
+        return entry
+
+    @classmethod
+    def close(cls) -> None:
+        ahead, cls.now = cls.now, None
+        if ahead is not None:
+            ahead.close()
 
 
+atexit.register(_Runs.close)
 
 
 def _submission(resources: dict) -> Submission:

@@ -78,7 +78,7 @@ def written_by_hand(course) -> list:
 def test_a_submission_and_an_exercise_are_one_commit_each(book, course, single_head):
     commits = []
     event.listen(book.engine, "commit", commits.append)
-    books.record(book, judged(single_head, "ada"))
+    books.record(book, [judged(single_head, "ada")])
     assert len(commits) == 1
     books.prepare(book, course.gradebook_url, single_head)
     assert len(commits) == 2
@@ -91,10 +91,10 @@ def test_an_error_between_any_two_statements_leaves_all_as_it_was(book, course, 
         if what == "a changed exercise":
             books.prepare(book, course.gradebook_url, _with_points(single_head, 7.0))
         else:
-            books.record(book, judged(single_head, "ada"))
+            books.record(book, [judged(single_head, "ada")])
 
     if what == "a second grading":
-        books.record(book, judged(single_head, "ada", Outcome.WRONG))
+        books.record(book, [judged(single_head, "ada", Outcome.WRONG)])
     before, tries = _rows(course), 0
     while _breaks(book, change, after=tries):
         assert _rows(course) == before
@@ -123,7 +123,7 @@ def _breaks(book, change, after: int) -> bool:
 
 @pytest.mark.parametrize("spill", [False, True], ids=["in memory", "half of it on disk"])
 def test_kill_between_any_two_statements_leaves_all_or_nothing(book, course, single_head, spill):
-    books.record(book, judged(single_head, "ada", Outcome.WRONG))
+    books.record(book, [judged(single_head, "ada", Outcome.WRONG)])
     book.close()
     before, tries, hot = _rows(course), 0, 0
     while _is_killed(course, judged(single_head, "ada"), after=tries, spill=spill):
@@ -151,7 +151,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
                 book.engine.dispose()
             event.listen(book.engine, "before_cursor_execute", kill)
             event.listen(book.engine, "commit", kill)  # all is written then, and nothing is entered
-            books.record(book, entry)
+            books.record(book, [entry])
         finally:
             os._exit(0)
     return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
@@ -188,7 +188,7 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
 def test_locked_gradebook_is_waited_for_and_said(book, course, single_head, caplog, monkeypatch):
     monkeypatch.setattr(books, "SAY_AFTER", 0.2)
     with held_by_another(course, seconds=1.5):
-        books.record(book, judged(single_head, "ada"))
+        books.record(book, [judged(single_head, "ada")])
     assert "in use by another program" in caplog.text
     assert len(marks(course)[0]) == len(single_head.checks)
 
@@ -242,7 +242,7 @@ def test_what_a_person_wrote_survives_every_regrade(course, hand_in, single_head
 
 
 def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head):
-    books.record(book, judged(single_head, "ada"))
+    books.record(book, [judged(single_head, "ada")])
     by_hand(book, "ada", "scale")
     told = written_by_hand(course)
     first = single_head.cells.index(next(c for c in single_head.cells if c.kind == CHECK))
@@ -250,15 +250,15 @@ def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head)
     less = replace(single_head, cells=tuple(c for c in single_head.cells if c.id != single_head.cells[first + 1].id and c.id != _last_check(single_head)))
     for changed in (more, less, single_head):
         books.prepare(book, course.gradebook_url, changed)
-        books.record(book, judged(changed, "ada"))
-        books.record(book, judged(changed, "alan"))
+        books.record(book, [judged(changed, "ada")])
+        books.record(book, [judged(changed, "alan")])
         assert written_by_hand(course) == told
         for learner in ("ada", "alan"):
             assert {row[1]: row[2] for row in marks(course)[0] if row[0] == learner} == changed.checks
 
 
 def test_a_check_that_a_person_has_marked_is_not_taken_away(book, course, single_head):
-    books.record(book, judged(single_head, "ada"))
+    books.record(book, [judged(single_head, "ada")])
     by_hand(book, "ada", "scale")
     before = _rows(course)
     without = replace(single_head, cells=tuple(c for c in single_head.cells if c.id != "scale"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import psutil
 import pytest
 
@@ -88,3 +89,15 @@ def test_nbgrader_judges_ahead_and_gives_the_same_marks(fresh, alone, command):
     from tests.marks import files, marks
 
     assert marks(fresh) == marks(alone) and files(fresh, "verdicts", "feedback") == files(alone, "verdicts", "feedback")
+
+
+def test_a_command_begins_without_torch(command):
+    """What forks the judges imports it at the same time."""
+    command("python", "-c", "import autograder.__main__, sys; assert not {'torch', 'numpy'} & set(sys.modules)")
+
+
+def test_notebooks_that_are_written_are_notebooks(alone):
+    written = [nbformat.read(path, as_version=4) for path in alone.root.glob("autograded/*/*/*.ipynb")]
+    assert len(written) == 4
+    for notebook in written:
+        nbformat.validate(notebook)

@@ -5,7 +5,12 @@ import pytest
 
 from autograder import exercise as exercises
 from autograder import journal, judging
-from autograder.grading import Change, grade
+from autograder.course import asked as asked_limits
+from autograder.errors import CannotGoOn
+from autograder.grading import Change, forget, grade
+from autograder.nbgrader_door import _Runs
+from autograder.sandbox.levels import Level
+from autograder.submission import read
 
 
 @pytest.fixture
@@ -30,22 +35,14 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(exercises, "SOLUTIONS", copy)
     monkeypatch.setattr(exercises, "all_names", lambda: ["single_head"])
     yield copy / "single_head"
-    _forget()
-
-
-def _forget() -> None:
-    from autograder import judge
-    from autograder.release import _released_notebook
-
-    for cache in (exercises.read, exercises.digest, judge.print_of, judge.reference_learner, judge.known_learner, _released_notebook, journal._keys_of_exercise):
-        cache.cache_clear()
+    forget()
 
 
 def _change(path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path.write_text(text.replace(old, new), encoding="utf-8")
-    _forget()
+    forget()
 
 
 def _grade(course) -> list[Change]:
@@ -55,7 +52,7 @@ def _grade(course) -> list[Change]:
 
 
 def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked):
-    _forget()
+    forget()
     single_head = exercises.load("single_head")
     wrong = next(m for m in single_head.mistakes if set(m.fails) == {"causal"})
     hand_in("ada", single_head)
@@ -99,3 +96,47 @@ def test_command_prints_whose_marks_changed(course, hand_in, single_head, comman
     hand_in("ada", single_head)
     said = command("python", "-m", "autograder", "grade", "single_head").stdout
     assert "Marks that changed: 1" in said and "the answers changed" in said
+
+
+def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course, hand_in):
+    """The formgrader's button runs nbgrader's command inside the server."""
+    forget()
+    single_head = exercises.load("single_head")
+    hand_in("ada", single_head)
+
+    def pressed():
+        submission = read(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
+        return _Runs.entry(course, submission, {str(course.root / "submitted" / "ada" / "single_head"): []}).scores
+
+    assert pressed() == single_head.checks
+    first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)
+    path = own / "test_single_head.py"
+    path.write_text(path.read_text().replace(f"def {first.name}(learner):\n", f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n"))
+    assert pressed() == single_head.checks | {"padding": 0.0}
+    assert _Runs.now is None
+
+
+def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head, asked, monkeypatch):
+    hand_in("ada", single_head)
+    list(grade(course, ["single_head"]))
+    asked.clear()
+    submission, told = read(course.handed_in("ada", "single_head"), "ada", single_head), journal.read(course, "ada", "single_head").keys
+    here = {name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()}
+    assert told in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
+    monkeypatch.setenv("ATTENTION_SECONDS", "7.5")
+    list(grade(course, ["single_head"], asked_limits()))
+    assert set(asked) == {"ada"}
+
+
+@pytest.mark.parametrize("told", ["0", "soon", "-1"])
+def test_seconds_that_are_none_are_refused(monkeypatch, told):
+    monkeypatch.setenv("ATTENTION_SECONDS", told)
+    with pytest.raises(CannotGoOn, match="must be a number of seconds"):
+        asked_limits()
+
+
+def test_damaged_seed_is_told_in_a_sentence(course):
+    course.root.mkdir(exist_ok=True)
+    (course.root / "seed").write_text("half a num")
+    with pytest.raises(CannotGoOn, match="must hold one number and holds 'half a num'"):
+        course.seed()

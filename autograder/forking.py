@@ -1,0 +1,18 @@
+"""The process that judges are forked from. It imports torch once for all of them, while the command that began it imports its own.
+
+So this module, and whatever is imported before it is asked, must not import torch.
+"""
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
+
+
+def begin() -> BaseContext:
+    """Start that process if it does not run; return the context in which it forks."""
+    # Not by a fork of this process: it may have threads.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["autograder.judging"])
+    forkserver.ensure_running()
+    return context
