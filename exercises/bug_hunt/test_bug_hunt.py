@@ -113,7 +113,7 @@ def test_scale_test_on_a_right_one(learner):
 
 @visible("scale_test")
 def test_scale_test_on_the_bug(learner):
-    """Your test was given the bug, and had nothing to say. For how many heads is d_model something else than the width of a head?"""
+    """Your test was given the bug, and had nothing to say. For how many heads is d_model other than the width of a head?"""
     expect_refusal(learner.test_scale, WEIGHTS, lambda query, key, num_heads: _weights_by_torch(query, key, num_heads, query.shape[-1]), "a scale by d_model", _weights_by_torch)
 
 

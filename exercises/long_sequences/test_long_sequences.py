@@ -142,7 +142,7 @@ def test_gradient_of_a_query_that_sees_nothing(learner, draw):
 
 @visible("memory")
 def test_memory_for_a_long_text(learner, draw):
-    """4096 words look at themselves, and before them 1024. The table of all their scores has 64 MiB. Which tensor of yours has an axis for all queries and another for all keys?"""
+    """1024 words look at each other, and then 4096, whose table of scores has 64 MiB. Which tensor of yours has an axis for all queries and another for all keys?"""
     _expect_held(learner, draw, (1024, 1024), (4096, 4096), chunk=32)
 
 

@@ -14,8 +14,8 @@
 # %% [markdown]
 # # Bug hunt
 #
-# Eight functions, each with a bug that was published, read by many and run by some. They return the right shape, or run on the
-# author's machine, and so nobody looked twice. You repair each one, and you write **the test that would have caught it**.
+# Eight functions, each with a bug that was published and read by many. Most return the right shape, and so nobody looked twice.
+# You repair each one, and you write **the test that would have caught it**.
 # The chapters *softmax* and *multi-head attention* have the ideas.
 #
 # The function stands in the answer cell, bug and all: edit it in place. Below it stands the frame of its test, with
@@ -30,7 +30,7 @@
 #
 # * A test may ask for what the contract says and for nothing else. Two right answers may differ in their last digits.
 # * An error that the implementation raises by itself counts as refused, as it does in pytest.
-# * Small examples suffice: 200 calls, axes of up to 512, 65,536 numbers a call. Results carry no gradients.
+# * Small examples suffice. The limits are 200 calls, axes of up to 512, and 65,536 numbers a call. Results carry no gradients.
 
 # %%
 import math
@@ -92,7 +92,8 @@ check("merge_test")
 #
 # With one head all is well. With eight, every query looks at everything a little, and training is slow.
 #
-# * The numbers of each word are dealt out to the heads, neighbours together; `num_heads` divides `d_model`.
+# * Each head gets its share of the numbers of every word: head 0 the first ones, head 1 the next, and so on. `num_heads` divides
+#   `d_model`.
 # * The weights of a head are the softmax of its scaled dot products. Example: with `d_model` 12 and 3 heads, a match of $4$ is a score of $2$.
 
 
@@ -199,8 +200,8 @@ check("mask_test")
 # This one masks before softmax. It does so with a number that is only *very* negative. One kind of tensor makes it stop with
 # an error, and one kind of row makes it answer where it has nothing to say.
 #
-# * Hidden keys have the weight 0, the others share out 1. A row that may look at nothing is a row of zeros.
-# * Scores come in `float64`, `float32` or `float16`, and the weights have the type of the scores.
+# * Hidden keys have the weight 0, the weights of the others add up to 1. A query that may look at nothing gets a row of zeros.
+# * Scores come in `float64`, `float32` or `float16`, and the weights have the dtype of the scores.
 
 
 # %% answer="blind" handed_out="one_billion_below_zero"
@@ -230,7 +231,7 @@ check("blind")
 
 # %% [markdown] tags=["hints"]
 # 1. If all scores of a row are the same, however negative, what are its weights? And is there a -1e9 in float16?
-# 2. Minus infinity exists in every type, and its weight is exactly 0 beside any other score. Only a row of nothing but
+# 2. Minus infinity exists in every dtype, and its weight is exactly 0 beside any other score. Only a row of nothing but
 #    minus infinity goes wrong then: 0 / 0. That can be put right after softmax.
 # 3. Hide the scores with `-math.inf`. Then fill the weights too, with 0 and by the same `~mask`: it reaches every key
 #    that is hidden, and so the whole of a row that sees nothing.
@@ -239,12 +240,12 @@ check("blind")
 check("blind_test")
 
 # %% [markdown] tags=["hints"]
-# 1. The bug has two faces: an error for one type of scores, and weights where there should be none. Which input shows
+# 1. The bug has two faces: an error for one dtype of scores, and weights where there should be none. Which input shows
 #    which?
 # 2. One mask is enough, with a row that sees some keys and a row that sees none. Try it on scores in `float32` and on
 #    scores in `float16`.
 # 3. Scores of 0 make the weights easy to know: two keys that are seen get one half each, and a row that sees nothing
-#    gets zeros. Write down what you expect in the type of the scores, since `assert_close` compares types as well.
+#    gets zeros. Write down what you expect in the dtype of the scores, since `assert_close` compares dtypes as well.
 
 # %% [markdown]
 # ## Only in float16
@@ -252,8 +253,8 @@ check("blind_test")
 # In 32 bits no test finds anything wrong here. In 16 bits the same lines return *inf* for words that are not even unusual.
 # The largest number of `float16` is 65,504.
 #
-# * The scores are the dot products, divided by $\sqrt{d_k}$, and have the type of the query.
-# * They are right to one part in a hundred wherever the scores themselves fit their type. A dot product may not.
+# * The scores are the dot products, divided by $\sqrt{d_k}$, and have the dtype of the query.
+# * They are right to one part in a hundred wherever the scores themselves fit that dtype. The dot products need not fit it.
 
 
 # %% answer="half" handed_out="overflow_before_the_scale"
@@ -282,23 +283,23 @@ check("half")
 #    fits float16?
 # 2. The score fits, the sum before it does not. What is divided before the sum is made never becomes so large.
 # 3. Move the division from the product to one of its factors: the scores stay the same. (32 bits on the way help too,
-#    if the scores go back to the type of the query.)
+#    if the scores go back to the dtype of the query.)
 
 # %% check="half_test" points=2
 check("half_test")
 
 # %% [markdown] tags=["hints"]
-# 1. Of which type must your words be, and how large, so that a dot product does not fit and its score does?
+# 1. Of which dtype must your words be, and how large, so that a dot product does not fit and its score does?
 # 2. With `d_k` 64 a score is an eighth of its dot product. If all numbers of the words are equal, both are quickly
 #    worked out: one should lie above 65,504, the other below.
-# 3. Words of 60 in `float16` do that. Compare the score itself with the right number, not only with *inf*, in the type
+# 3. Words of 60 in `float16` do that. Compare the score itself with the right number, not only with *inf*, in the dtype
 #    of the words. One part in a hundred is the `rtol` of `assert_close`, which then wants an `atol` too: 0 will do.
 
 # %% [markdown]
 # ## A mask by chance
 #
 # An author made a random mask to try out attention, printed the shape of the output, and was content. In that mask nearly
-# every entry was True, and the author's True meant *hidden*. The test had looked at nothing.
+# every entry was True, and the author's True meant *hidden*: hardly a key was left to look at.
 #
 # * The mask is boolean. Each entry, by itself, is True with probability one half.
 # * Example: of 10,000 entries, about 5,000 are True; it would be odd if it were exactly as many each time.
@@ -330,7 +331,7 @@ check("chance")
 # 1. Which numbers become False when they are made boolean, and how often does `torch.randn` return one of them?
 # 2. Only 0 becomes False. A comparison returns booleans as well. Below which number does a random one lie half of the
 #    time?
-# 3. `torch.rand` lies evenly between 0 and 1, and `torch.randn` evenly around 0. Draw a number for each entry of the
+# 3. `torch.rand` lies evenly between 0 and 1, `torch.randn` as often below 0 as above. Draw a number for each entry of the
 #    mask, and ask of each whether it is below the middle.
 
 # %% check="chance_test" points=2
@@ -350,7 +351,8 @@ check("chance_test")
 # The layer hands its mask on to an attention that takes none: an error on the first call, so nobody can have called it.
 # Such a bug is the kindest of all, until somebody makes the error go away.
 #
-# * The output is the input plus what attention finds in it; the words are their own queries, keys and values.
+# * The output is the input plus what attention finds in it; the words are their own queries, keys and values, and the scores are
+#   divided by $\sqrt{d_{\text{model}}}$.
 # * `mask` is True where a word may look at a word, and every word sees at least one. None means everywhere.
 
 
@@ -383,7 +385,7 @@ check("layer")
 
 # %% [markdown] tags=["hints"]
 # 1. How many arguments does the inner `attend` take, how many is it given, and what was the second one meant for?
-# 2. Leaving the mask out of the call ends the error, and then every word sees every word. The mask belongs into the
+# 2. Leaving the mask out of the call ends the error, and then every word sees every word. The mask belongs in the
 #    function, between scores and softmax.
 # 3. Let `attend` take it. Where the mask is False, the scores become minus infinity before softmax; where there is no
 #    mask, they stay as they are, since `~None` is an error.

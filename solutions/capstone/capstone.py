@@ -25,8 +25,8 @@
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them, also what you bring along from earlier exercises.
 #
-# torch's whole transformers and their layers are yours to write here and may not be taken ready-made. Their parts may:
-# attention, norms, embeddings, optimisers.
+# The transformer and its layers are yours to write here, so torch's own may not be taken. The parts may: attention, norms,
+# embeddings, optimisers.
 
 # %%
 import math
@@ -43,8 +43,9 @@ torch.set_num_threads(1)  # on tensors as small as these, several cores wait for
 # %% [markdown]
 # ## The model
 #
-# A word is a **token** here, a whole number from 0 up to and without `vocabulary`.
-# `Transformer(vocabulary, length, d_model, num_heads, d_ff, num_layers)` takes texts of up to `length` tokens, all equally long.
+# A word is a **token** here, a whole number from 0 to `vocabulary - 1`.
+# `Transformer(vocabulary, length, d_model, num_heads, d_ff, num_layers)` takes texts of up to `length` tokens, equally long within
+# a batch.
 # After each token it returns one number for each word that could come next. These are the **logits**: softmax, which is yet to
 # come, makes them probabilities.
 #
@@ -208,9 +209,9 @@ check("begin")
 # %% [markdown]
 # ## The training
 #
-# `train` takes `steps` steps of descent. Each step takes some of the sequences, or all of them, finds the loss from place `begin`
-# on, and changes the model a little. Optimiser, learning rate and size of the batch are yours to choose; sooner or later each
-# sequence must have its turn.
+# `train` makes `steps` steps of gradient descent. Each step takes some of the sequences, or all of them, finds the loss from
+# place `begin` on, and changes the model a little. Optimiser, learning rate and size of the batch are yours to choose; sooner or
+# later each sequence must have its turn.
 #
 # * The model that was handed over is the one that learns, and it can be trained again later.
 # * What comes back is a list of plain numbers: the loss of each step, as it was before the model was changed.
@@ -252,6 +253,7 @@ check("steps")
 # logit; the next guess then sees it too. This is called *greedy*. What comes back begins with `start`.
 #
 # A model sees `length` tokens at most. Where the text is longer, it is shown the last `length` of them.
+# The model that comes in is always a `Transformer` of yours.
 
 
 # %% answer="generate"

@@ -146,7 +146,7 @@ class heads_look_at_each_other:
     """The axes of heads and words were not swapped, so the heads of one word look at each other and words hear nothing of each other."""
 
     fails = ["past", "order", "rhyme", "sorting"]
-    hint = "Attention works on the last two axes but for the width. Are those the words, or the heads of one word?"
+    hint = "Attention mixes along the last axis but one. Do the words of a text stand there, or the heads of one word?"
 
     class Layer(nn.Module):
         def __init__(self, d_model, num_heads, d_ff):
@@ -492,7 +492,7 @@ class sum_of_losses:
 
 
 class begin_one_late:
-    """The guess at place `begin` itself doesn't count; the first one is that after it."""
+    """The token at place `begin` itself doesn't count; the first that does is the one after it."""
 
     fails = ["begin", "sorting"]
     hint = "After which token is the token at place 5 guessed? Where do its logits stand?"
@@ -503,7 +503,7 @@ class begin_one_late:
 
 
 class begin_one_early:
-    """The guess before place `begin` counts too."""
+    """The token before place `begin` counts too."""
 
     fails = ["begin"]
     hint = "After which token is the token at place 5 guessed? Is it the first that counts?"

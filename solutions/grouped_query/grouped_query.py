@@ -39,7 +39,7 @@ from check import check, hint
 # %% [markdown]
 # ## Who shares with whom
 #
-# There are `num_heads` heads of queries and fewer heads of keys and values: `num_kv_heads`, which divides `num_heads`. Query heads
+# There are `num_heads` heads of queries and `num_kv_heads` heads of keys and values; the second number divides the first. Query heads
 # that are neighbours form a group: with 6 heads and 2 of keys and values, heads 0, 1 and 2 share the first, 3, 4 and 5 the second.
 #
 # `grouped_attention` lets every head of queries look at the keys of its group, as in multi-head attention: a dot product, divided
@@ -47,8 +47,8 @@ from check import check, hint
 #
 # * As many heads of keys as of queries is multi-head attention; one head of keys is multi-query attention.
 # * `mask` is True where a query may look at a key. It has the shape (queries, keys) or (batch, queries, keys) and holds for every
-#   head. None means everywhere. Every query may look at some key.
-# * A number of heads that the heads of keys don't divide is a `ValueError`.
+#   head. None means everywhere. Every query sees at least one key.
+# * If `num_kv_heads` does not divide `num_heads`, a `ValueError` is raised.
 #
 # ```shapes
 # query [6 num_heads, 2 queries, 4 d_head] , key [2 num_kv_heads, 5 keys, 4 d_head] -> weights [6 num_heads, 2 queries, 5 keys]
@@ -120,7 +120,7 @@ check("uneven")
 #
 # `GroupedQueryAttention(d_model, num_heads, num_kv_heads)` keeps four matrices, which are trained, without a bias. A head is
 # `d_head = d_model / num_heads` wide, for queries, keys and values alike. So the matrices of keys and values
-# have only as many columns as there are heads of them: they are what is saved.
+# have columns for `num_kv_heads` heads only, and that is what is saved.
 #
 # * Example: with `d_model` 12, 6 heads and 2 of keys and values, all matrices together have 384 numbers.
 # * `forward(x, mask)` is self-attention: project, split each projection into heads (neighbouring columns are a head),

@@ -73,7 +73,7 @@ class first_head_for_all:
 
 
 class left_to_broadcasting:
-    """The sharing was left to torch's rule for axes of length one, which knows one head or as many as there are queries, and nothing between."""
+    """The sharing was left to torch's rule for axes of length one, which knows one head, or as many as there are heads of queries, and nothing between."""
 
     fails = ["groups", "module", "module_mask", "trains"]
     hint = "Torch repeats an axis of length one by itself. What does it do with an axis of two that meets one of four?"

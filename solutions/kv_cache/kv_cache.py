@@ -39,7 +39,7 @@ from check import check, hint
 # ## The last words look back
 #
 # There are as many keys and values as words so far, and queries for the last of these words only: one or several. No word may
-# look at a word behind it. Otherwise it is attention as always: a dot product, divided by $\sqrt{d_k}$, softmax over the keys,
+# look at one that comes after it. Otherwise it is attention as always: a dot product, divided by $\sqrt{d_k}$, softmax over the keys,
 # the average of the values.
 #
 # * Example: with 2 queries and 5 keys, the first query is the fourth word and looks at 4 keys; the second looks at all 5.
@@ -86,8 +86,8 @@ check("piece")
 # %% [markdown]
 # ## A module that remembers
 #
-# `CachedAttention(d_model, d_k)` is one head of self-attention with three matrices and no bias. `forward(x)` gets the words that are
-# new since the last call, as many as there are, and returns their outputs. Fed word by word, in pieces or at once, a text
+# `CachedAttention(d_model, d_k)` is one head of causal self-attention with three matrices and no bias. `forward(x)` gets the words
+# that are new since the last call, as many as there are, and returns their outputs. Fed word by word, in pieces or at once, a text
 # gives the same outputs.
 #
 # * It keeps keys and values, not words: nothing that was computed is computed again.
@@ -179,8 +179,8 @@ check("trains")
 # %% [markdown]
 # ## What it costs, and what it saves
 #
-# `cache_bytes` is the memory of all keys and values of `tokens` words, in every layer, for every text of the batch. There are
-# `num_kv_heads` heads of keys and as many of values, each `d_head` wide. A number takes `number_bytes`.
+# `cache_bytes` returns how many bytes the keys and values of `tokens` words take, in every layer, for every text of the batch. There are
+# `num_kv_heads` heads of keys and as many of values, each `d_head` wide. A number takes `number_bytes` bytes.
 #
 # `decoding_work` counts the multiply-adds in which one head makes `n` words, one at a time, with every matrix `d` by `d`.
 # With the cache each step projects one word to its query, key and value, and looks at all words so far, itself included: a dot

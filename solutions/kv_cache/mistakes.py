@@ -18,7 +18,7 @@ class mask_in_the_upper_corner:
 
 
 class is_causal_for_pieces:
-    """`is_causal=True` was left to torch, whose mask begins in the upper left corner, also where there are more keys than queries; only a single word was let see all."""
+    """`is_causal=True` was left to torch, whose mask begins in the upper left corner, also where there are more keys than queries; only a word that comes alone sees all."""
 
     fails = ["piece", "trains"]
     hint = "Read what torch says of `is_causal` when the queries are fewer than the keys. Which keys does your first query see?"
@@ -30,7 +30,7 @@ class is_causal_for_pieces:
 
 
 class no_mask:
-    """Every query looks at every key, also at words behind it."""
+    """Every query looks at every key, also at words that come after it."""
 
     fails = ["whole", "piece"]
     hint = "The next word is what is to be found out. Who told your first query?"
@@ -40,7 +40,7 @@ class no_mask:
 
 
 class no_mask_within_a_piece:
-    """A piece that comes after others was let see all of itself; only a whole text got a mask."""
+    """In a piece that comes after others each word sees the whole piece; only a whole text got a mask."""
 
     fails = ["piece"]
     hint = "Three words come in one piece. Does the first of them know the third?"
@@ -66,7 +66,7 @@ class word_hidden_from_itself:
 
 
 class one_word_too_many:
-    """The diagonal is one step too far, so every word sees the one behind it."""
+    """The diagonal is one step too far, so every word sees the one after it."""
 
     fails = ["whole", "piece"]
     hint = "With 2 queries and 5 keys, how many keys does the first query see: total - new, or one more? And in your mask?"
@@ -323,7 +323,7 @@ class old_words_projected_again:
 
 
 class query_looks_at_itself_only:
-    """In each cached step the query was let meet only its own key."""
+    """In each cached step the query meets only its own key."""
 
     fails = ["work"]
     hint = "The old keys need not be computed. Need they not be looked at either?"

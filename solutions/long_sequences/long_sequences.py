@@ -45,13 +45,13 @@ from check import check, hint
 #
 # * `chunk` is 1 or more. It need not divide the number of keys, and may be larger.
 # * The scores are divided by the square root of `d_k`; `d_v`, the width of the values, is free.
-# * `mask` is True where a query may look; None means everywhere. Each of its axes may have length 1, or be missing at the front,
-#   and then holds for all. A query that may look at nothing gets zeros.
+# * `mask` is True where a query may look; None means everywhere. An axis of length 1 holds for all, and so does
+#   one that is missing at the front. A query that may look at nothing gets zeros.
 # * Scores of any size are allowed, also very negative ones.
-# * The output has the dtype of the inputs. With inputs of 16 bits, sums are kept in 32 bits at least: in bfloat16, 256 and 1 are 256.
+# * The output has the dtype of the inputs. With inputs of 16 bits, sums are kept in 32 bits at least: in bfloat16, 256 + 1 is 256.
 # * Query, key and value get their gradient, and it is a number everywhere.
-# * At any moment there are scores for `chunk` keys, or a few times as many, and never for all. So a thousand chunks take hardly more
-#   memory than one. A mask of one row for all queries stays one row.
+# * While no gradient is asked for, there are at any moment scores for `chunk` keys, or a few times as many, and never for all. So a
+#   thousand chunks take hardly more memory than one. A mask of one row for all queries stays one row.
 #
 # Example: a query with the scores $0$, $\ln 2$, $\ln 3$ and $\ln 4$, and a chunk of 2. After the first chunk the weights are $1/3$
 # and $2/3$; at the end the four weights are $1/10$, $2/10$, $3/10$ and $4/10$.
@@ -198,8 +198,9 @@ check("memory")
 # In `local_attention` a word looks at itself, at the `window` words before it and at the `window` words after it, as far as there
 # are any. If `causal`, it looks at none after it. All the others get no weight at all.
 #
-# * `window` is 0 or more, and may be larger than the text. With a window of 0 a word finds itself.
-# * The scores are divided by the square root of `d_k`.
+# * `window` is 0 or more, and may be larger than the text. With a window of 0 a word gets its own value.
+# * Among the words that it sees it is attention as always: the scores are divided by the square root of `d_k`, and the weights add
+#   up to 1.
 # * For a given window, work and memory grow in step with the number of words, not with its square.
 #
 # Example: in a text of five words with a window of 1, the first word looks at 2 words, the second at 3.
@@ -272,7 +273,7 @@ check("local_cost")
 #
 # $$
 # \frac{\sum_j \left( \phi(q) \cdot \phi(k_j) \right) v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
-# = \frac{\phi(q)^\top \sum_j \phi(k_j) v_j^\top}{\phi(q)^\top \sum_j \phi(k_j)}
+# = \frac{\phi(q) \sum_j \phi(k_j)^\top v_j}{\phi(q) \sum_j \phi(k_j)^\top}
 # $$
 #
 # `feature_map` is $\phi$, for each number alone: $x + 1$ where $x$ is positive, $e^x$ elsewhere. Its gradient is a number everywhere.
@@ -344,8 +345,8 @@ check("linear_causal")
 check("linear_cost")
 
 # %% [markdown] tags=["hints"]
-# 1. Three matrices are multiplied, queries, keys and values. How large is the result between if you begin with the first
-#    two, and how large if you begin with the last two?
+# 1. Three matrices are multiplied, queries, keys and values. How large is the result in between if you begin with the
+#    first two, and how large if you begin with the last two?
 # 2. Queries by keys make a table that grows with the square of the number of words. Keys by values make a table of `d_k`
 #    by `d_v`, however long the text. With `causal` too, no mask of words by words is needed.
 # 3. Put the product of keys and values in brackets. With `causal`, keep one table of `d_k` by `d_v` for each word, a

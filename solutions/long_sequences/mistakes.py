@@ -39,7 +39,7 @@ class output_not_put_right:
     """The sum of the weights was put right for the new maximum, the output was not."""
 
     fails = ["exact", "chunk_sizes", "scale", "stable", "mask", "blind_row", "batch", "dtype", "gradient", "memory"]
-    hint = "Three things were made with the old maximum: itself, the sum, and what else?"
+    hint = "Two things were made with the old maximum: the sum of the weights, and what else?"
 
     def chunked_attention(query, key, value, chunk, mask=None):
         keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
@@ -344,7 +344,7 @@ class hidden_scores_of_zero:
     """The scores of hidden keys were set to 0, which is a score like any other."""
 
     fails = ["mask", "blind_row", "batch"]
-    hint = "What is exp(0)? Which score has the power 0?"
+    hint = "What is exp(0)? For which score is exp 0?"
 
     def chunked_attention(query, key, value, chunk, mask=None):
         keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
@@ -418,7 +418,7 @@ class infinity_minus_infinity:
 
 
 class zero_by_zero:
-    """A query that sees nothing was divided by the sum of its weights, which is 0."""
+    """The output of a query that sees nothing was divided by the sum of its weights, which is 0."""
 
     fails = ["blind_row", "gradient"]
     hint = "What is 0 / 0, and what should stand in its place?"

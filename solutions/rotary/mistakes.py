@@ -70,7 +70,7 @@ class angles_of_halves_for_neighbours:
 
 
 class clock_added:
-    """The clock of the place was added to the word, where the word is turned by it."""
+    """The clock of the place was added to the word, where the word should be turned by it."""
 
     fails = ["turn", "speeds", "theta"]
     hint = "A query of zeros has no direction. What should a turn make of it, and what does yours?"
@@ -321,7 +321,7 @@ class queries_only:
 
 
 class keys_turned_back:
-    """The keys were turned by minus their angle, so the two angles of a pair add up where one should take the other away."""
+    """The keys were turned by minus their angle, so the angles of query and key add up where one should take the other away."""
 
     fails = ["attend", "relative"]
     hint = "In a dot product of two turned words one angle is taken from the other already. What is left if you turned one of them back?"

@@ -15,9 +15,9 @@
 # %% [markdown]
 # # Rotary positions
 #
-# In the chapter *positional encoding* one turn leads from any place to the place so many words later. Su and others (*RoFormer*,
-# 2021) let such turns do all the work: nothing is added to the words, but each query and each key is turned by the angle of its
-# place. How well two of them match then depends on how far apart they stand, and not on where.
+# In the chapter *positional encoding* the step from any place to the one $k$ words later is always the same turn. Su and others
+# (*RoFormer*, 2024) let such turns do all the work: nothing is added to the words, but each query and each key is turned by the
+# angle of its place. How well two of them match then depends on how far apart they stand, and not on where.
 #
 # This exercise is optional: no other one needs it.
 #
@@ -51,7 +51,7 @@ from check import check, hint
 # * The first word of `x` stands at place `start`, the next at `start + 1`. Example: with `d_k` 2, the words $(1, 0)$ and $(1, 0)$ at
 #   places 0 and 1 become $(1, 0)$ and $(0.5403, 0.8415)$.
 # * `*batch` stands for any axes before the last two, also none. `d_k` is even.
-# * The result has the dtype of `x`. In 16 bits it is right at the thousandth place too, as far as 16 bits can tell.
+# * The result has the dtype of `x`. In 16 bits the thousandth word is turned rightly too, as far as 16 bits can tell.
 
 
 # %% answer="rotate"
@@ -61,7 +61,7 @@ def rotate(x: Float[Tensor, "*batch tokens d_k"], start: int = 0, theta: float =
     tokens, d_k = x.shape[-2:]
     speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
     places = torch.arange(start, start + tokens, dtype=torch.float64, device=x.device)
-    # Rounded last: in 16 bits there is no place 257 to multiply with.
+    # Rounded last: bfloat16 has no number 257 to multiply with.
     angles = torch.outer(places, speeds)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x[..., 0::2], x[..., 1::2]
@@ -129,7 +129,7 @@ check("dtype")
 # values), but queries and keys are turned by their places before they meet.
 #
 # * The first query stands at place `query_start`, the first key at `key_start`; `theta` is that of `rotate`.
-# * Values are what a word says, wherever it stands. With a single key, every query gets its value as it is.
+# * Values are not turned: what a word says, it says wherever it stands. With a single key, every query gets that key's value.
 
 
 # %% answer="attention"
@@ -168,10 +168,11 @@ check("relative")
 # Many libraries pair column $i$ with column $i + d_k/2$: the two halves, where we pair neighbours. Each head learns which columns
 # it uses, so neither is better, but a matrix that was trained for one is wrong for the other until its columns change places.
 #
-# `neighbours_to_halves` takes a matrix that makes queries or keys (`x @ weight`) for neighbours, and returns it for halves:
-# what was pair $i$ for one must be pair $i$ for the other, with its two numbers in the same order.
+# `neighbours_to_halves` takes the matrix of one head that makes queries or keys (`x @ weight`) in pairs of neighbours, and returns
+# it with its columns moved, so that it makes them in pairs of halves: the two columns that were pair $i$ become pair $i$ again,
+# the first number still first.
 #
-# * Example: of six columns, the first two new ones are the old ones 0 and 2.
+# * Example: with six columns, the new columns 0 and 1 are the old columns 0 and 2.
 
 
 # %% answer="halves"
