@@ -9,7 +9,8 @@ from autograder.grading import grade
 from autograder.kit.outcome import Outcome
 
 
-@pytest.fixture(scope="module", params=exercises.all_names())
+# One stands for all; the others ask for what no other does: tests on trial, costs, long calls, a module that remembers.
+@pytest.fixture(scope="module", params=["single_head", "bug_hunt", "long_sequences", "capstone", "kv_cache"])
 def exercise(request):
     return exercises.load(request.param)
 

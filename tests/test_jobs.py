@@ -13,6 +13,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading import grade
+from autograder.sample import handed_in
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
 
@@ -55,7 +56,11 @@ def _judges() -> list[psutil.Process]:
     return [p for p in psutil.Process().children(recursive=True) if "forkserver" in " ".join(p.cmdline()) and p.children() and "forkserver" not in " ".join(p.children()[0].cmdline())]
 
 
-def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, alone):
+def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
+    _sleeper(fresh, single_head)
+    whole = Course(fresh.root.parent / "whole")
+    shutil.copytree(fresh.root, whole.root)
+    list(grade(whole, ["single_head"]))
     environment = {**os.environ, "ATTENTION_COURSE": str(fresh.root), "PYTHONUNBUFFERED": "1"}
     words = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs", "2"]
     process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
@@ -68,7 +73,17 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, alone):
     assert "Traceback" not in said
     assert not psutil.wait_procs(family, timeout=40)[1]
     list(grade(fresh, ["single_head"]))
-    assert everything(fresh) == everything(alone)
+    assert everything(fresh) == everything(whole)
+
+
+def _sleeper(course, exercise) -> None:
+    """Hand in one more right answer, so slow that a run cannot end while this test looks."""
+    notebook = handed_in(exercise)
+    cell = next(cell for cell in notebook.cells if cell.id == exercise.answers[0].id)
+    cell.source = f"import time\ntime.sleep(4)\n{cell.source}"
+    path = course.submitted / "dora" / "single_head" / "single_head.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
 
 def test_what_no_judge_can_have_is_said_once(fresh, command, monkeypatch):

@@ -336,7 +336,8 @@ def test_every_bug_is_found_by_the_test_that_stands_below_it(bug):
 @settings(max_examples=150, deadline=None)
 @given(attention_inputs(), st.integers(1, 9))
 def test_chunked_attention_of_long_sequences_agrees_with_torch(inputs, chunk):
-    query, key, value, mask = inputs
+    *tensors, mask = inputs
+    query, key, value = (t.double() for t in tensors)  # scores of thousands, rounded in another order, are other weights in 32 bits
     expect(LONG["chunked_attention"](query, key, value, chunk, mask), torch_attention(query, key, value, mask))
 
 

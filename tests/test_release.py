@@ -36,7 +36,7 @@ def test_exercises_are_what_solutions_generate(tmp_path):
 
 def test_nbgrader_generates_the_same(command, course):
     release = course.root / "release"
-    for name in exercises.all_names():
+    for name in ("single_head", "bug_hunt", "capstone", "rotary"):  # with mistakes to repair, cells to try, pictures
         command("nbgrader", "generate_assignment", name, f"--CourseDirectory.release_directory={release}")
         made, kept = _files(release / name), _files(EXERCISES / name)
         assert set(made) == set(kept)
@@ -121,8 +121,9 @@ def test_zip_of_the_site_is_the_exercises():
     assert packed == _files(EXERCISES)
 
 
-def test_answers_that_somebody_wrote_into_exercises_are_not_kept_silently(tmp_path):
+def test_answers_that_somebody_wrote_into_exercises_are_not_kept_silently(tmp_path, monkeypatch):
     """A learner's own copy is made by `make lab`; exercises/ itself always follows solutions/."""
+    monkeypatch.setattr(exercises, "all_names", lambda: ["single_head"])
     write_exercises(tmp_path)
     path = tmp_path / "single_head" / "single_head.ipynb"
     before = path.read_text()
