@@ -26,7 +26,7 @@ from autograder.kit.outcome import Outcome
 from autograder.sandbox.host import Zygote
 from autograder.sandbox.levels import Unavailable
 
-from .machine import busy, machine, versions
+from .machine import busy, machine, told, versions
 from .variants import VARIANTS, Variant, zygote
 
 EXERCISE = "single_head"
@@ -37,7 +37,8 @@ BASE = "none"
 @click.option("--rounds", default=30, show_default=True, help="How often every variant is measured.")
 @click.option("--warm", default=3, show_default=True, help="Rounds before, which do not count.")
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
-def main(rounds: int, warm: int, target: Path | None) -> None:
+@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
+def main(rounds: int, warm: int, target: Path | None, page: Path | None) -> None:
     before = busy()
     with ExitStack() as stack:
         zygotes, starts, absent = _start(stack)
@@ -47,6 +48,8 @@ def main(rounds: int, warm: int, target: Path | None) -> None:
         "variants": {name: _summary(name, times, cpu[name], starts[name]) for name in times}, "absent": absent,
     }
     _show(found)
+    if page:
+        page.write_text(as_page(found), encoding="utf-8")
     if target:
         target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
@@ -134,6 +137,17 @@ def _row(variant: Variant, told: dict) -> list[str]:
     name = variant.name if variant.whole else "  " + variant.name.removeprefix(variant.level.name).strip()
     ends = f"{ratio['min']:.2f} to {ratio['max']:.2f}"
     return [name, *(f"{ms[key]:.1f}" for key in ms), f"{ratio['median']:.2f}", ends, layer, f"{told['cpu_ms']:.1f}", f"{told['start_seconds']:.2f}"]
+
+
+def as_page(found: dict) -> str:
+    """Return the results as Markdown."""
+    lines = ["| the sandbox | ms | times none | the layer, ms | CPU, ms |", "|---|---:|---:|---:|---:|"]
+    for variant in VARIANTS:
+        if variant.name in found["variants"]:
+            _, _, middle, _, share, _, layer, cpu, _ = _row(variant, found["variants"][variant.name])
+            lines.append(f"| {variant.name} | {middle} | {share} | {layer} | {cpu} |")
+    absent = [f"{name} was not measured: {reason}" for name, reason in found["absent"].items()]
+    return "\n\n".join([f"{told(found)}; {found['rounds']} rounds.", "\n".join(lines), *absent]) + "\n"
 
 
 def _is_last(variant: Variant) -> bool:

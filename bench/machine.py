@@ -29,6 +29,13 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found, "bubblewrap": _bubblewrap()}
 
 
+def told(found: dict) -> str:
+    """Return where and with what something was measured, as the beginning of a sentence."""
+    about, of = found["machine"], found["versions"]
+    names = ", ".join(f"{name} {number}" for name, number in of.items())
+    return f"Measured on {about['date']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; {names}"
+
+
 def busy() -> list[float]:
     """Return the load of the last 1, 5 and 15 minutes: how much others ran beside."""
     return [round(load, 2) for load in os.getloadavg()]

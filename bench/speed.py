@@ -7,6 +7,7 @@ time is told for each of them.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import shutil
@@ -15,11 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Iterator
 
 import click
 import nbformat
+import psutil
+from distributed import LocalCluster
 from nbformat.v4 import new_code_cell
 from rich.console import Console
 from rich.table import Table
@@ -30,9 +36,11 @@ from autograder.judge import answers
 from autograder.known import Known
 from autograder.sample import handed_in
 
-from .machine import busy, machine, versions
+from .machine import busy, machine, told, versions
 
 EXERCISE = "single_head"
+OURS = "ours"
+CLUSTER = 2  # workers
 SEED = 7
 BIN = Path(sys.executable).parent
 THEIRS = ROOT / "_build" / "bench-venv" / "bin"
@@ -47,22 +55,41 @@ console = Console(stderr=True)
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--otter", "few", default=3, show_default=True, help="Submissions that Otter judges in each round.")
 @click.option("--jobs", default=len(os.sched_getaffinity(0)), show_default="the cores")
+@click.option("--alone", multiple=True, type=int, help="Submissions in a class that only this project grades, once, with its memory watched; may be given more than once.")
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
-def main(sizes: tuple[int, ...], rounds: int, few: int, jobs: int, target: Path | None) -> None:
-    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": []}
+@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
+def main(sizes: tuple[int, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
+    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "rounds": rounds, "classes": [], "alone": []}
     for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="speed-") as folder, _cluster(folder) as address:
+            found["classes"].append(_race(Path(folder), size, rounds, few, jobs, address))
+    for size in alone:
         with tempfile.TemporaryDirectory(prefix="speed-") as folder:
-            found["classes"].append(_race(Path(folder), size, rounds, few, jobs))
+            found["alone"].append(_alone(Path(folder), size, jobs))
     _show(found)
+    if page:
+        page.write_text(as_page(found), encoding="utf-8")
     if target:
         target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def _race(folder: Path, size: int, rounds: int, few: int, jobs: int) -> dict:
+@contextmanager
+def _cluster(folder: str) -> Iterator[str]:
+    """Yield the address of a dask scheduler with workers: it is there before the race begins."""
+    with LocalCluster(n_workers=CLUSTER, threads_per_worker=1, dashboard_address=None, local_directory=folder, silence_logs=logging.CRITICAL) as cluster:
+        yield cluster.scheduler_address
+
+
+def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: str) -> dict:
     """Return the seconds of each way in each round; raises `RuntimeError` where the marks differ."""
     exercise = exercises.load(EXERCISE)
     known = _class(exercise, size)
-    ways = {"ours": _ours(folder, exercise, known, jobs), "nbgrader with our judge": _door(folder, exercise, known), "stock nbgrader": _stock(folder, exercise, known)}
+    ways = {
+        OURS: _ours(folder / "ours", exercise, known, "--jobs", jobs),
+        f"ours, on dask with {CLUSTER} workers": _ours(folder / "cluster", exercise, known, "--cluster", cluster),
+        "nbgrader's command with our judge": _door(folder, exercise, known),
+        "stock nbgrader": _stock(folder, exercise, known),
+    }
     if few and (THEIRS / "otter").exists():
         ways["otter"] = _otter(folder, exercise, known[:few])
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -84,7 +111,7 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int) -> dict:
 
 def _agree(marks: dict[str, dict]) -> None:
     for name, theirs in marks.items():
-        mine = {who: marks["ours"][who] for who in theirs}
+        mine = {who: marks[OURS][who] for who in theirs}
         if theirs != mine or not theirs:
             raise RuntimeError(f"{name} gave other marks: {[(who, theirs[who], mine[who]) for who in theirs if theirs[who] != mine[who]][:5]}")
 
@@ -121,11 +148,34 @@ def _marks(database: Path) -> dict[str, float]:
         return dict(rows.fetchall())
 
 
-def _ours(folder: Path, exercise: Exercise, known: list, jobs: int):
-    course = folder / "ours"
+def _alone(folder: Path, size: int, jobs: int) -> dict:
+    """Return the seconds that a class takes, and the most memory that one of the processes held in each tenth of them."""
+    exercise = exercises.load(EXERCISE)
+    prepare, run, _ = _ours(folder / "ours", exercise, _class(exercise, size), "--jobs", jobs)
+    prepare()
+    console.print(f"{size} submissions, alone")
+    seen, begin = [], time.perf_counter()
+    with ThreadPoolExecutor() as beside:
+        running = beside.submit(run)
+        while not running.done():
+            seen.append(max((_resident(one) for one in psutil.Process().children(recursive=True)), default=0))
+            time.sleep(0.2)
+        running.result()
+    tenth = max(1, len(seen) // 10)
+    return {"size": size, "seconds": round(time.perf_counter() - begin, 2), "load": busy(), "megabytes": [max(seen[at : at + tenth]) >> 20 for at in range(0, tenth * 10, tenth)]}
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def _ours(course: Path, exercise: Exercise, known: list, *how):
     _lay_out(course, [handed_in(exercise, each) for each in known])
     environment = {**os.environ, "ATTENTION_COURSE": str(course)}
-    return lambda: _afresh(course), lambda: _run(BIN / "python", "-m", "autograder", "grade", EXERCISE, "--jobs", jobs, cwd=ROOT, env=environment), lambda: _marks(course / "gradebook.db")
+    return lambda: _afresh(course), lambda: _run(BIN / "python", "-m", "autograder", "grade", EXERCISE, *how, cwd=ROOT, env=environment), lambda: _marks(course / "gradebook.db")
 
 
 def _door(folder: Path, exercise: Exercise, known: list):
@@ -212,21 +262,48 @@ def _otter_marks(out: Path) -> float:
     return sum(test["score"] for test in told["tests"] if test.get("max_score"))
 
 
+def _rows(each: dict) -> Iterator[tuple[str, ...]]:
+    """Yield, for each way to grade a class: how many it graded, its name, seconds, milliseconds a submission, and its share of ours."""
+    ours = each["seconds"][OURS]
+    for name, seconds in each["seconds"].items():
+        count = each["otter"] if name == "otter" else each["size"]
+        ratios = [one / count / (mine / each["size"]) for one, mine in zip(seconds, ours)]
+        yield str(count), name, *(f"{of(seconds):.1f}" for of in (min, median, max)), f"{1000 * median(seconds) / count:.0f}", f"{median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})"
+
+
+COLUMNS = ("submissions", "way", "seconds: least", "median", "most", "ms each", "times ours (least to most)")
+
+
 def _show(found: dict) -> None:
     about = found["machine"]
     console = Console(width=None if Console().is_terminal else 130)
     table = Table(title=f"{EXERCISE}, {found['jobs']} judges, on {about['cpu']}, {about['cores']} cores, {about['date']}")
-    for column in ("submissions", "way", "seconds: least", "median", "most", "ms each", "times ours (least to most)"):
+    for column in COLUMNS:
         table.add_column(column, justify="left" if column == "way" else "right")
     for each in found["classes"]:
-        ours = each["seconds"]["ours"]
-        for name, seconds in each["seconds"].items():
-            count = each["otter"] if name == "otter" else each["size"]
-            ratios = [one / count / (mine / each["size"]) for one, mine in zip(seconds, ours)]
-            spread = f"{median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})"
-            table.add_row(str(count), name, f"{min(seconds):.1f}", f"{median(seconds):.1f}", f"{max(seconds):.1f}", f"{1000 * median(seconds) / count:.0f}", spread)
+        for row in _rows(each):
+            table.add_row(*row)
         table.add_section()
     console.print(table)
+    for line in _lonely(found):
+        console.print(line, highlight=False)
+
+
+def _lonely(found: dict) -> Iterator[str]:
+    for each in found["alone"]:
+        memory = ", ".join(map(str, each["megabytes"]))
+        yield f"{each['size']} submissions, ours alone: {each['seconds']:.0f} seconds, {1000 * each['seconds'] / each['size']:.0f} ms each. The largest process, in tenths of that time: {memory} MiB."
+
+
+def as_page(found: dict) -> str:
+    """Return the results as Markdown."""
+    said = f"{told(found)}; {found['jobs']} judges, {found['rounds']} rounds."
+    tables = []
+    for each in found["classes"]:
+        lines = ["| way | seconds | ms each | times ours |", "|---|---:|---:|---:|"]
+        lines += [f"| {name}{' (first ' + count + ')' if int(count) != each['size'] else ''} | {middle} | {each_ms} | {share} |" for count, name, _, middle, _, each_ms, share in _rows(each)]
+        tables.append(f"**{each['size']} submissions**\n\n" + "\n".join(lines))
+    return "\n\n".join([said, *tables, *_lonely(found)]) + "\n"
 
 
 if __name__ == "__main__":
