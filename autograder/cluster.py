@@ -1,19 +1,16 @@
-"""Judges on a cluster that is there already: a dask scheduler and its workers.
+"""Judges on a cluster that is there already: a dask scheduler and its workers, of one thread each.
 
 Workers need the packages of requirements.txt and the sandbox. This project's own files, the hidden
 tests among them, travel from here to the workers; submissions and verdicts travel as text.
 """
 from __future__ import annotations
 
-import hashlib
+import inspect
 import io
-import platform
-import sys
 import tarfile
 from concurrent.futures import Executor, Future
+from logging import getLogger
 
-import cloudpickle
-import torch
 from distributed import Client
 from distributed.diagnostics.plugin import WorkerPlugin
 
@@ -21,45 +18,58 @@ from .errors import CannotGoOn
 from .exercise import ROOT
 from .sandbox.levels import Level
 
+log = getLogger("autograder")
 CONNECT_SECONDS = 30
 CARRIED = ("autograder", "solutions", "book", "_toc.yml")
-# A worker cannot import this module before it has unpacked it.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class Cluster(Executor):
-    """Judges on every worker of a scheduler; raises `CannotGoOn` where one cannot do it."""
+    """Judges on every worker of a scheduler; raises `CannotGoOn` where one that is there cannot do it."""
 
     def __init__(self, address: str, level: Level, ahead: int):
+        self._address, self._deserted = address, False
         try:
             self._client = Client(address, timeout=CONNECT_SECONDS)
         except OSError as error:
             raise CannotGoOn(f"the scheduler at {address} cannot be reached ({error}). Is `dask scheduler` running there?") from None
         try:
-            threads = self._client.nthreads()
-            if not threads:
+            workers = self._client.nthreads()
+            if not workers:
                 raise CannotGoOn(f"the scheduler at {address} has no workers. Start some: dask worker {address} --nthreads 1")
-            self.ahead = ahead * sum(threads.values())
-            self._client.register_plugin(Files(_packed()), name="attention-by-hand")
-            self._examine(level)
-        except BaseException:
+            self.ahead = ahead * len(workers)
+            self._client.subscribe_topic(Judge.name, _tell)
+            self._client.register_plugin(Judge(_packed(), level.name, Judge.versions()))
+        except BaseException as error:
             self._client.close()
+            if isinstance(error, RuntimeError):  # a worker's `Judge` does not fit
+                raise CannotGoOn(str(error)) from None
             raise
         self._there = self._client.get_executor(pure=False)
 
-    def _examine(self, level: Level) -> None:
-        """See that every worker has the sandbox, and the versions that are here."""
-        mine = (platform.python_version_tuple()[:2], torch.__version__)
-        for worker, (versions, trouble) in self._client.run(_fitness, level.name).items():
-            if trouble:
-                raise CannotGoOn(f"worker {worker}: {trouble}")
-            if versions != mine:
-                raise CannotGoOn(f"worker {worker} has Python and torch {versions}, and here are {mine}: marks could differ. Install the same requirements.txt there")
-
     def submit(self, function, *args) -> Future:
+        """Hand something to a worker; raises `CannotGoOn` where the scheduler is gone, and with it all that it was given."""
+        if self._client.status != "running":
+            raise self._gone()
         # As words of our own: the scheduler opens what is submitted, and could not import a function of ours.
-        call = f"__import__({function.__module__!r}, fromlist=['']).{function.__name__}(*args)"
+        call = f"__import__('distributed').get_worker().plugins[{Judge.name!r}].do({function.__module__!r}, {function.__name__!r}, args)"
         return self._there.submit(eval, call, {"args": args})
+
+    def look(self) -> None:
+        """Say, once each time, that no worker is there, and that one is back; raises `CannotGoOn` where the scheduler is gone."""
+        if self._client.status != "running":
+            raise self._gone()
+        try:
+            deserted = not self._client.nthreads()
+        except OSError:
+            raise self._gone() from None
+        if deserted and not self._deserted:
+            log.warning("The scheduler at %s has no worker left. Grading waits for one: dask worker %s --nthreads 1", self._address, self._address)
+        if self._deserted and not deserted:
+            log.warning("The scheduler at %s has a worker again. Grading goes on.", self._address)
+        self._deserted = deserted
+
+    def _gone(self) -> CannotGoOn:
+        return CannotGoOn(f"the scheduler at {self._address} is gone. Nothing is lost: start it and its workers, and run the same command again")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()
@@ -67,17 +77,63 @@ class Cluster(Executor):
     end = shutdown
 
 
-class Files(WorkerPlugin):
-    """Unpacks the project's files on a worker, now and on each that joins later."""
+def _tell(event: tuple[float, str]) -> None:
+    log.warning("%s. It was sent away and has judged nothing; grading goes on without it.", event[1])
 
-    def __init__(self, packed: bytes):
-        self._packed = packed
-        self.digest = hashlib.sha256(packed).hexdigest()[:16]
+
+class Judge(WorkerPlugin):
+    """Makes a judge of a worker, now and of each that joins later; one that does not fit judges nothing.
+
+    It travels as source and imports for itself: a worker with another Python, or without torch, has to say so.
+    """
+
+    name = "attention-by-hand"
+
+    def __init__(self, packed: bytes, level: str, versions: str):
+        self._made = self._packed, self._level, self._versions = packed, level, versions
+
+    def __reduce__(self):
+        source = "from distributed.diagnostics.plugin import WorkerPlugin\n" + inspect.getsource(Judge)
+        return eval, ("exec(source, space) or space['Judge'](*made)", {"source": source, "space": {}, "made": self._made})
+
+    @staticmethod
+    def versions() -> str:
+        """Return what marks could depend on."""
+        import platform
+
+        try:
+            from torch import __version__ as torch
+        except ImportError:
+            torch = "missing"
+        return f"Python {'.'.join(platform.python_version_tuple()[:2])} and torch {torch}"
 
     def setup(self, worker) -> None:
-        import os
+        """Unpack the project's files; raises `RuntimeError` on a worker that does not fit, which dask logs there and we here."""
+        self._worker, self._leaving = worker, False
+        try:
+            self._misfit = self._wrong_kind() or self._unpack() or self._wrong_place()
+        except Exception as error:  # a full disk, say
+            self._misfit = f"{type(error).__name__}: {error}"
+        if self._misfit:
+            self._misfit = f"worker {worker.address}: {self._misfit}"
+            raise RuntimeError(self._misfit)
 
-        folder = os.path.join(worker.local_directory, f"attention-{self.digest}")
+    def _wrong_kind(self) -> str:
+        threads, versions = self._worker.state.nthreads, self.versions()
+        if threads > 1:
+            return f"it has {threads} threads, which draw from the same random numbers: marks could differ. Start it with --nthreads 1, and with --nworkers {threads} for as many judges"
+        if versions != self._versions:
+            return f"it has {versions}, and here are {self._versions}: marks could differ. Install the same requirements.txt there"
+        return ""
+
+    def _unpack(self) -> None:
+        import hashlib
+        import io
+        import os
+        import sys
+        import tarfile
+
+        folder = os.path.join(self._worker.local_directory, f"attention-{hashlib.sha256(self._packed).hexdigest()[:16]}")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with tarfile.open(fileobj=io.BytesIO(self._packed)) as archive:
             archive.extractall(folder, filter="data")
@@ -87,19 +143,33 @@ class Files(WorkerPlugin):
         for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
             del sys.modules[name]
 
+    def _wrong_place(self) -> str:
+        from autograder.errors import CannotGoOn
+        from autograder.sandbox.host import Zygote
+        from autograder.sandbox.levels import named
 
-def _fitness(level: str) -> tuple[tuple, str]:
-    """Return a worker's versions, and what keeps it from judging at this level."""
-    from autograder.errors import CannotGoOn
-    from autograder.sandbox.host import Zygote
-    from autograder.sandbox.levels import named
+        try:
+            Zygote(named(self._level)).close()
+        except CannotGoOn as error:
+            return str(error)
+        return ""
 
-    versions = (platform.python_version_tuple()[:2], torch.__version__)
-    try:
-        Zygote(named(level)).close()
-    except CannotGoOn as error:
-        return versions, str(error)
-    return versions, ""
+    def do(self, module: str, name: str, args: tuple):
+        """Return what a function of the project's returns; a worker that does not fit leaves it to others."""
+        from importlib import import_module
+
+        from distributed import Reschedule
+
+        if self._misfit:  # it joined later: with one that was there at the start, nothing is submitted
+            self._worker.loop.add_callback(self._leave)
+            raise Reschedule
+        return getattr(import_module(module), name)(*args)
+
+    async def _leave(self) -> None:
+        if not self._leaving:
+            self._leaving = True
+            self._worker.log_event(self.name, self._misfit)
+            await self._worker.close_gracefully(reason=self._misfit)
 
 
 def _packed() -> bytes:

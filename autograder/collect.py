@@ -46,9 +46,10 @@ class Extractor(ExtractorPlugin):
 
 
 class Collector(FileNameCollectorPlugin):
-    """Says whose a file is: by `named_regexp` if one is set, else by its own name or its folder's.
+    """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree.
 
-    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's.
+    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is nobody's:
+    the platform named the folder after who handed in, and that learner named the file.
     """
 
     def __init__(self, **more):
@@ -57,12 +58,25 @@ class Collector(FileNameCollectorPlugin):
 
     def collect(self, submitted_file: str) -> dict | None:
         path, exercise = Path(submitted_file), self.parent.coursedir.assignment_id
-        told = self._match(submitted_file) if self.named_regexp else {"student_id": _learner_of(path, exercise)}
         try:
+            told = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
             return self._checked(told or {}, path, exercise)
         except Refused as refusal:
             self.log.error("Not collected: %s", refusal)
             return None
+
+    def _learner_of(self, path: Path, exercise: str) -> str:
+        """Return the one learner that names tell of; an archive's own name counts where no other does."""
+        folder, archives = (Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory))
+        inside = path.relative_to(folder)
+        archive = next((parent for parent in inside.parents if (archives / f"{parent}.zip").is_file()), Path())
+        before = re.fullmatch(rf"(.*?)[_-]?{exercise}(-\d+| ?\(\d+\))?", path.stem)
+        named = dict.fromkeys([*inside.relative_to(archive).parts[:-1], before.group(1) if before else ""])  # each once, outermost first
+        learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
+        if len(learners) > 1:
+            told = ", ".join(map(repr, learners))
+            raise Refused(repr(str(inside)), f"its name and its folders tell of different learners ({told})", "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp")
+        return learners[0]
 
     def _checked(self, told: dict, path: Path, exercise: str) -> dict:
         learner = check_learner(told.get("student_id") or "")
@@ -70,11 +84,6 @@ class Collector(FileNameCollectorPlugin):
             raise Refused(f"{path.parent.name}/{path.name}", f"there is another file of {learner}'s for {exercise}", "Leave the right one in the archive folder and collect again")
         self._seen.add(learner)
         return {**told, "student_id": learner, "file_id": exercise}
-
-
-def _learner_of(path: Path, exercise: str) -> str:
-    before = re.fullmatch(rf"(.*?)[_-]?{exercise}(-\d+| ?\(\d+\))?", path.stem)
-    return (before and before.group(1)) or path.parent.name
 
 
 def is_wanted(name: str, exercise: str) -> bool:

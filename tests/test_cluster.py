@@ -1,14 +1,18 @@
 """Judging on a real dask scheduler with two real workers, started and ended here."""
+import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 import pytest
 from distributed import Client
 
+from autograder.cluster import Cluster
 from autograder.errors import CannotGoOn
 from autograder.grading import grade
 from tests.marks import everything, small_class
@@ -16,25 +20,56 @@ from tests.marks import everything, small_class
 DASK = str(Path(sys.executable).parent / "dask")
 
 
+@dataclass
+class Scheduler:
+    """A scheduler and its workers, each in a process of its own, in a folder that is not this project's."""
+
+    folder: Path
+    started: list[subprocess.Popen] = field(default_factory=list)
+    address: str = ""
+
+    def start(self, *words, **environment) -> subprocess.Popen:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+        self.started.append(subprocess.Popen([DASK, *words], cwd=self.folder, env={**os.environ, **environment}, **streams))
+        return self.started[-1]
+
+    def worker(self, *words, **environment) -> subprocess.Popen:
+        here = ("--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self.folder))
+        return self.start("worker", "--scheduler-file", str(self.folder / "scheduler.json"), *here, *(words or ("--nthreads", "1")), **environment)
+
+    def wait_for(self, number: int) -> list[str]:
+        """Return the workers' addresses when there are so many."""
+        with Client(scheduler_file=str(self.folder / "scheduler.json"), timeout=120) as client:
+            self.address = client.scheduler.address
+            until = time.monotonic() + 120
+            while len(client.nthreads()) != number:
+                assert time.monotonic() < until, client.nthreads()
+                time.sleep(0.2)
+            return list(client.nthreads())
+
+
 @pytest.fixture
 def scheduler(tmp_path, level):
-    """The address of a scheduler, and its two workers' processes. None of them starts in this project's folder."""
-    started = []
-
-    def start(*words) -> subprocess.Popen:
-        started.append(subprocess.Popen([DASK, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT))
-        return started[-1]
-
-    told = tmp_path / "scheduler.json"
-    start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told))
-    here = ("--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path))
-    workers = [start("worker", "--scheduler-file", str(told), *here, "--name", name) for name in ("one", "two")]
-    with Client(scheduler_file=str(told), timeout=120) as client:
-        client.wait_for_workers(2, timeout=120)
-        address = client.scheduler.address
-    yield address, workers
-    for process in started:
+    it = Scheduler(tmp_path)
+    it.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(tmp_path / "scheduler.json"))
+    yield it
+    for process in it.started:
         _end(process)
+
+
+@pytest.fixture
+def workers(scheduler):
+    """Two workers that fit."""
+    started = [scheduler.worker(), scheduler.worker()]
+    scheduler.wait_for(2)
+    return started
+
+
+@pytest.fixture
+def cluster(scheduler, workers, level):
+    it = Cluster(scheduler.address, level, 1)
+    yield it
+    it.shutdown()
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -56,12 +91,11 @@ def undisturbed(tmp_path):
     return course
 
 
-def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undisturbed, scheduler):
-    address, workers = scheduler
+def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undisturbed, scheduler, workers):
     small_class(course)
     (course.root / "seed").write_text((undisturbed.root / "seed").read_text())
     judged = []
-    for learner, _, entry in grade(course, ["single_head"], cluster=address):
+    for learner, _, entry in grade(course, ["single_head"], cluster=scheduler.address):
         if entry is not None:
             judged.append(learner)
             if len(judged) == 1:
@@ -76,12 +110,63 @@ def _kill(worker: subprocess.Popen) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, monkeypatch, hand_in, single_head):
+def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
     hand_in("ada", single_head)
-    monkeypatch.setattr("autograder.cluster.torch.__version__", "2.0.0")
-    with pytest.raises(CannotGoOn, match=r"worker tcp://127.* has Python and torch .*Install the same requirements.txt there"):
-        list(grade(course, ["single_head"], cluster=scheduler[0]))
+    monkeypatch.setattr("torch.__version__", "2.0.0")
+    with pytest.raises(CannotGoOn, match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there"):
+        list(grade(course, ["single_head"], cluster=scheduler.address))
     assert not list(course.root.glob("verdicts/*/*"))
+
+
+def test_a_worker_with_two_threads_is_refused(scheduler, level):
+    """Threads share torch's random numbers: an answer that draws some would get others than by itself."""
+    scheduler.worker("--nthreads", "2")
+    (worker,) = scheduler.wait_for(1)
+    with pytest.raises(CannotGoOn, match=f"^worker {worker}: it has 2 threads, .*--nthreads 1"):
+        Cluster(scheduler.address, level, 1)
+
+
+def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, workers, cluster, caplog):
+    (scheduler.folder / "late").mkdir()
+    (scheduler.folder / "late" / "sitecustomize.py").write_text("import platform\nplatform.python_version_tuple = lambda: ('3', '99', '0')\n")
+    before = scheduler.wait_for(2)
+    late = scheduler.worker(PYTHONPATH=str(scheduler.folder / "late"))
+    (misfit,) = set(scheduler.wait_for(3)) - set(before)
+    fit = {child.pid for worker in workers for child in psutil.Process(worker.pid).children(recursive=True)}
+    until, judged = time.monotonic() + 120, set()
+    while late.poll() is None and time.monotonic() < until:  # it is given nothing before it has started
+        judged |= {int(result.result(60)) for result in [cluster.submit(subprocess.check_output, ["sh", "-c", "sleep 0.1; echo $PPID"]) for _ in range(9)]}
+    assert judged <= fit and late.poll() == 0 and scheduler.wait_for(2) == before
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
+    assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
+
+
+def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, caplog):
+    cluster.look()
+    assert not caplog.records
+    for worker in workers:
+        _kill(worker)
+    scheduler.wait_for(0)
+    result = cluster.submit(os.path.basename, "a/b")
+    cluster.look()
+    cluster.look()
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
+    scheduler.worker()
+    assert result.result(120) == "b"  # the new one has what the others had got
+    cluster.look()
+    cluster.look()
+    assert [record.getMessage() for record in caplog.records][1:] == [f"The scheduler at {scheduler.address} has a worker again. Grading goes on."]
+
+
+def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster):
+    result = cluster.submit(time.sleep, 60)
+    scheduler.started[0].kill()
+    with pytest.raises(CancelledError):
+        result.result(60)
+    for again in (cluster.look, lambda: cluster.submit(time.sleep, 0)):
+        with pytest.raises(CannotGoOn, match=f"^the scheduler at {scheduler.address} is gone. Nothing is lost"):
+            again()
 
 
 def test_a_scheduler_that_is_not_there_is_said(course, hand_in, single_head, monkeypatch):

@@ -1,4 +1,5 @@
 """`nbgrader zip_collect` on hostile archives: each is refused by name, and good work is collected."""
+import json
 import os
 import stat
 import struct
@@ -55,7 +56,8 @@ def member(name: str, mode: int) -> zipfile.ZipInfo:
 
 def test_good_work_is_collected_however_it_was_packed(course, archives, collect, notebook):
     packed(archives / "class.zip", {"ada/single_head.ipynb": notebook, "ada/photo.png": b"x", "grace_single_head.ipynb": notebook, "emmy-single_head-1.ipynb": notebook})
-    packed(archives / "edsger.zip", {"single_head.py": b"# %%\n"})
+    (archives / "late").mkdir()
+    packed(archives / "late" / "edsger.zip", {"single_head.py": b"# %%\n"})
     (archives / "hedy_single_head.ipynb").write_bytes(notebook)
     told = collect()
     assert collected(course) == [
@@ -84,7 +86,8 @@ HOSTILE_NAMES = {
     "eve\u202e/single_head.ipynb": "cannot be seen",
     "eve/" + "x" * 300 + "single_head.ipynb": "too long",
     "a/b/c/d/e/f/g/h/i/j/k/single_head.ipynb": "too long",
-    "[/b]/single_head.ipynb": "not a learner's name",
+    "[/b]/single_head.ipynb": "different learners",
+    "[b]/single_head.ipynb": "not a learner's name",
     "<img src=x onerror=alert(1)>/single_head.ipynb": "not a learner's name",
 }
 
@@ -98,7 +101,7 @@ def test_hostile_names_are_refused_and_named(course, archives, collect, notebook
     assert written == [course.submitted / "ada/single_head/single_head.ipynb"] and not os.path.exists("/tmp/single_head.ipynb")
     for name, why in HOSTILE_NAMES.items():
         named = name.split("/")[-2] if why == "not a learner's name" else name[:200]
-        assert any(repr(named) in line and why in line for line in told.splitlines()), (name, told)
+        assert any(repr(named)[1:] in line and why in line for line in told.splitlines()), (name, told)
     assert "\x1b[2J" not in told and "\u202e" not in told
 
 
@@ -189,3 +192,24 @@ def test_two_files_of_one_learner_do_not_stop_the_rest(course, archives, collect
     told = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb", "zoe/single_head/single_head.ipynb"]
     assert "there is another file of ada's" in told and (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook
+
+
+def test_a_file_named_after_somebody_else_is_refused_and_takes_nobodys_place(course, archives, collect, notebook):
+    theft = json.dumps({"cells": []}).encode()
+    packed(archives / "moodle.zip", {
+        "Bob_17_assignsubmission_file/ada_single_head.ipynb": theft, "Bob_17_assignsubmission_file/zoe/single_head.ipynb": theft,
+        "ada/single_head.ipynb": notebook, "emmy/emmy_single_head.ipynb": notebook, "moodle/grace_single_head.ipynb": notebook,
+    })
+    (archives / "Eve_18").mkdir()
+    (archives / "Eve_18" / "alan_single_head.ipynb").write_bytes(theft)
+    (archives / "single_head.ipynb").write_bytes(notebook)
+    told = collect()
+    assert collected(course) == [f"{learner}/single_head/single_head.ipynb" for learner in ("ada", "emmy", "grace")], told
+    assert (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook
+    for where, who in (
+        ("moodle/Bob_17_assignsubmission_file/ada_single_head.ipynb", "'Bob_17_assignsubmission_file', 'ada'"),
+        ("moodle/Bob_17_assignsubmission_file/zoe/single_head.ipynb", "'Bob_17_assignsubmission_file', 'zoe'"),
+        ("Eve_18/alan_single_head.ipynb", "'Eve_18', 'alan'"),
+    ):
+        assert f"{where!r}: its name and its folders tell of different learners ({who})" in told
+    assert told.count("Not collected: ") == 4 and "learner '': this is not a learner's name" in told  # of single_head.ipynb nothing tells whose
