@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Collection
+from typing import Collection, Iterator
 
 import torch
 
@@ -24,6 +26,8 @@ from .sandbox.host import Worker, Zygote
 # The tensors of tests are small: threads would wait for each other longer than they compute.
 torch.set_num_threads(1)
 
+PLACE = re.compile(r"(?:in <?(\w+)>?, )?line (\d{1,5})", re.ASCII)
+WORD = re.compile(r"\w+")
 UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 
 
@@ -33,11 +37,18 @@ def judge(exercise: Exercise, learner: Learner, seed: int, checks: Collection[st
     Mistakes are named by all that fails: to judge some checks only, give all those that may fail.
     """
     reference = reference_learner(exercise.name)
-    found = [
-        judge_check(check, counted(exercise, check), learner, seed, reference, points)
-        for check, points in exercise.checks.items()
-        if checks is None or check in checks
-    ]
+    found: dict[str, tuple] = {}
+    # The visible tests of all checks come first: what a learner's code says there is shown, and it has seen nothing hidden yet.
+    for hidden in (False, True):
+        for check, points in exercise.checks.items():
+            if (checks is None or check in checks) and (check not in found or found[check][0].outcome is Outcome.PASSED):
+                tests = [test for test in counted(exercise, check) if test.hidden is hidden]
+                found[check] = _with_print(*judge_check(check, tests, learner, seed, reference, points))
+    return _named(exercise, list(found.values()), seed)
+
+
+def _named(exercise: Exercise, found: list[tuple[Verdict, Test | None, dict | None]], seed: int) -> list[Verdict]:
+    """Return the verdicts with the mistakes that explain them; each comes with the test that failed, and its print."""
     failed = {verdict.check for verdict, _, _ in found if verdict.outcome is not Outcome.PASSED}
     named = [name_mistake(exercise, *each, failed, seed) for each in found]
     seen = [verdict.mistake.name for verdict in named if verdict.mistake]
@@ -49,9 +60,13 @@ def counted(exercise: Exercise, check: str) -> list[Test]:
     return [test for test in exercise.tests if test.check == check and not test.gpu]
 
 
-def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, error, failed: set[str], seed: int) -> Verdict:
+def _with_print(verdict: Verdict, test: Test | None, error: Exception | None) -> tuple[Verdict, Test | None, dict | None]:
+    """Return the error as its fingerprint: the answer in it may be of 64 MB, and there are as many as checks."""
+    return verdict, test, fingerprint.of(error) if error else None
+
+
+def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, print_: dict | None, failed: set[str], seed: int) -> Verdict:
     """Return the verdict with the name of the known mistake that explains it, if there is one."""
-    print_ = fingerprint.of(error) if error else None
     if print_ is None:
         return verdict
     drawn = seed if test.hidden else VISIBLE_SEED
@@ -63,12 +78,11 @@ def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, error,
     return verdict.named(fingerprint.recognise(verdict.check, test.name, print_, lambda: failed, known))
 
 
-def _two_at_once(exercise: Exercise, verdict: Verdict, test: Test | None, error, failed: set[str], seen: list[str], seed: int) -> Verdict:
+def _two_at_once(exercise: Exercise, verdict: Verdict, test: Test | None, print_: dict | None, failed: set[str], seen: list[str], seed: int) -> Verdict:
     """Return the verdict with the names of two known mistakes that together explain it, if no single one does."""
     # An error is that of one of the two; a measurement leaves no print of what came, and takes a second.
-    if verdict.mistake or verdict.outcome is not Outcome.WRONG or "measured" in test.function.__code__.co_names:
+    if verdict.mistake or verdict.outcome is not Outcome.WRONG or test.measures:
         return verdict
-    print_ = fingerprint.of(error)
     for pair in pairs_that_fail(exercise, verdict.check, failed, seen):
         theirs = failure(test, _pair_learner(exercise.name, *pair.name.split("+")), seed, reference_learner(exercise.name))
         if theirs and fingerprint.same(print_, fingerprint.of(theirs)):
@@ -133,13 +147,16 @@ class Session:
         self._broken: dict[str, Stopped] = {}
         self._worker: Worker | None = None
         self._times_up = 0  # calls that did not end
-        self.deaths = 0  # workers that ended by themselves, or that somebody else ended
+        self._spent = 0.0  # seconds in which the learner's code was waited for
+        self.doubts = 0  # workers that ended by themselves, or that somebody else ended or kept from computing
         self.learner = Learner(self._send)
 
     def close(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-        self._worker = None
+        """End the worker; the next call gets a fresh one."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            with _ours():
+                worker.end()
 
     def __enter__(self) -> Session:
         return self
@@ -161,7 +178,8 @@ class Session:
         """
         self.close()
         try:
-            self._zygote.prepare_for_trials()
+            with _ours():
+                self._zygote.prepare_for_trials()
             return self._called(partial(Worker.ask, reply=ask), request)
         finally:
             self.close()
@@ -188,6 +206,7 @@ class Session:
 
     def _load(self, measured: bool = False) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
+        self._left()  # before a worker is started in vain
         while self._worker is None:
             self._worker = self._forked()
             self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
@@ -198,10 +217,8 @@ class Session:
                     break
 
     def _forked(self) -> Worker:
-        try:
+        with _ours():
             return self._zygote.fork(self._limits)
-        except Exception as error:
-            raise JudgeFailed(f"{type(error).__name__}: {error}") from error
 
     def _run(self, cell: Cell) -> None:
         refusal = refused(cell, self._exercise.forbidden)
@@ -209,8 +226,6 @@ class Session:
             if refusal:
                 raise refusal
             self._ask({"do": "cell", "source": cell.source})
-        except JudgeFailed:
-            raise
         except Stopped as error:
             self._broken[cell.id] = error
 
@@ -221,18 +236,29 @@ class Session:
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
     def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
+        left, seconds, begin = self._left(), seconds or self._limits.request_seconds, time.monotonic()
         try:
-            return way(self._worker, request, seconds or self._limits.request_seconds)
+            with _ours():
+                return way(self._worker, request, min(seconds, left))
         except Ended:
-            self.deaths += 1
+            self.doubts += 1
             raise
-        except Stopped:
-            raise
-        except Exception as error:  # the sandbox broke: a test must not take that for an answer
-            raise JudgeFailed(f"{type(error).__name__}: {error}") from error
+        except TimeLimit as error:
+            self.doubts += self._worker.was_idle
+            raise self._all_spent() if time.monotonic() - begin >= left else error from None
         finally:
+            self._spent += time.monotonic() - begin
             if not self._worker.alive:
                 self._worker = None
+
+    def _left(self) -> float:
+        """Return the seconds that are left for this submission; raises `TimeLimit` where none are."""
+        if self._spent >= self._limits.submission_seconds:
+            raise self._all_spent()
+        return self._limits.submission_seconds - self._spent
+
+    def _all_spent(self) -> TimeLimit:
+        return TimeLimit(f"the cells and calls of this notebook together took {self._limits.submission_seconds:g} seconds, which is all that they may take")
 
     def _reason(self, error: Raised) -> Stopped:
         """Return the error, or why the name that it misses is not there."""
@@ -240,7 +266,26 @@ class Session:
         name = match.group(1) if match else ""
         if name in self._missing:
             return self._missing[name]
-        return Raised(error.kind, self._lost_names[name]) if name in self._lost_names else error
+        if name in self._lost_names:
+            return Raised(error.kind, self._lost_names[name])
+        return Raised(error.kind, error.text, self._place(error.where))
+
+    def _place(self, where: str) -> str:
+        """Return where an error was raised, if the learner's cells have such a place: a worker can send any text."""
+        match, source = PLACE.fullmatch(where), "\n".join(cell.source for cell in self._cells)
+        is_there = match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
+        return where if is_there else ""
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Turn whatever breaks in the sandbox into a failure of ours: a test must not take it for an answer."""
+    try:
+        yield
+    except (Stopped, JudgeFailed):
+        raise
+    except Exception as error:
+        raise JudgeFailed(f"{type(error).__name__}: {error}") from error
 
 
 def _answered(cell: Cell, answers: dict[str, str]) -> Cell:

@@ -9,6 +9,7 @@ import threading
 from dataclasses import asdict, dataclass
 
 from . import exercise as exercises
+from .errors import CannotGoOn
 from .judge import Session, judge
 from .kit.outcome import Outcome, Verdict
 from .limits import Limits
@@ -47,8 +48,8 @@ def judged_text(text: str) -> str:
 def judged(task: Task) -> list[Verdict]:
     """Return the verdicts on the task's checks; raises `Unavailable`.
 
-    A process that died counts against the learner when it dies twice: once may be our doing, or
-    that of whoever ends processes on this machine.
+    A process that died counts against the learner when it dies twice, and one that ran out of time without
+    computing when it does so twice: once may be our doing, or that of whoever ends or stops processes on this machine.
     """
     verdicts, doubts = _judged_once(task)
     if not doubts:
@@ -62,18 +63,18 @@ def _judged_once(task: Task) -> tuple[list[Verdict], int]:
 
     A death may show in other words than its own: without its imports an answer raises an error.
     """
-    zygote, submission, deaths = own_zygote(task.level), task.submission, 0
+    zygote, submission, doubts = own_zygote(task.level), task.submission, 0
     exercise = exercises.load(submission.exercise)
     try:
         with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
             verdicts = judge(exercise, session.learner, task.seed, task.checks)
-            deaths = session.deaths
+            doubts = session.doubts
     except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
         verdicts = our_failure(task, f"{type(error).__name__}: {error}")
     failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
     if failures:
         close()
-    return verdicts, failures + deaths
+    return verdicts, failures + doubts
 
 
 def our_failure(task: Task, reason: str) -> list[Verdict]:
@@ -83,9 +84,12 @@ def our_failure(task: Task, reason: str) -> list[Verdict]:
 
 
 def own_zygote(level: Level | None) -> Zygote:
-    """Return the zygote of this thread, started if there is none; raises `Unavailable`."""
+    """Return the zygote of this thread, started if there is none; raises `CannotGoOn`, `Unavailable` among it."""
     if getattr(_own, "zygote", None) is None:
-        _own.zygote = Zygote(level)
+        try:
+            _own.zygote = Zygote(level)
+        except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
+            raise CannotGoOn(f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again") from None
     return _own.zygote
 
 

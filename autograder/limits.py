@@ -13,6 +13,7 @@ class Limits:
 
     request_seconds: float = 6.0
     least_seconds: float = 1.0  # each call that does not end halves the patience with the next, down to this
+    requests: int = 10  # all requests of one submission together may take as long as so many at their limit; right answers take a second or two in all
     cpu_seconds: int = 30
     memory_megabytes: int = 1024
     file_megabytes: int = 16
@@ -24,6 +25,11 @@ class Limits:
         if seconds is None:
             return self
         return replace(self, request_seconds=max(self.request_seconds, seconds), cpu_seconds=max(self.cpu_seconds, math.ceil(LONG_CALLS * seconds)))
+
+    @property
+    def submission_seconds(self) -> float:
+        """Return the seconds that all cells and calls of one submission may take together, however often they are run."""
+        return self.requests * self.request_seconds
 
     def patience(self, times: int) -> float:
         """Return the seconds that a call may take after `times` calls that did not end."""

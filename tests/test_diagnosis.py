@@ -1,8 +1,10 @@
 """A known mistake is named, behind both doors; a right answer never gets a name."""
 import json
+import tracemalloc
 from functools import lru_cache
 
 import pytest
+import torch
 
 from autograder import exercise as exercises
 from autograder.judge import answers, judge, known_learner, own_learner
@@ -10,7 +12,7 @@ from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
-from autograder.kit.outcome import Outcome, Verdict
+from autograder.kit.outcome import Outcome, Verdict, Wrong
 from autograder.kit.suite import VISIBLE_SEED, failure
 from autograder.known import Known
 from autograder.pairs import together
@@ -51,8 +53,9 @@ def test_notebook_names_what_its_visible_tests_see(name, mistake):
 
 @pytest.mark.parametrize("name, variant", VARIANTS)
 def test_right_answers_are_never_named(name, variant):
-    for seed in range(5):
-        for verdict in judge(exercises.load(name), known_learner(name, variant), seed):
+    exercise = exercises.load(name)
+    for seed in range(5 if exercise.seconds is None else 1):  # one that trains takes long
+        for verdict in judge(exercise, known_learner(name, variant), seed):
             assert verdict.outcome is Outcome.PASSED and verdict.mistake is None
 
 
@@ -66,10 +69,6 @@ def test_unknown_mistake_has_no_name(single_head):
 
 
 def test_fingerprints_tell_outputs_apart_and_forgive_rounding():
-    import torch
-
-    from autograder.kit.outcome import Wrong
-
     value = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
     one = fingerprint.of(Wrong("output", "", value))
     assert fingerprint.same(one, fingerprint.of(Wrong("output", "", value + 1e-6)))
@@ -77,6 +76,25 @@ def test_fingerprints_tell_outputs_apart_and_forgive_rounding():
     assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", value.reshape(5, 3))))
     assert not fingerprint.same(one, fingerprint.of(Wrong("weights", "", value)))
     assert not fingerprint.same(one, None)
+
+
+def test_fingerprint_of_a_large_answer_takes_little_memory():
+    answer = torch.zeros(1 << 26, dtype=torch.uint8)
+    tracemalloc.start()
+    try:
+        one = fingerprint.of(Wrong("output", "", answer))
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
+    assert fingerprint.same(one, fingerprint.of(Wrong("output", "", answer)))
+    assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", answer + 1)))
+    assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", answer[1:])))
+
+
+def test_tests_that_look_at_costs_are_told_apart():
+    measuring = {test.name for test in exercises.load("long_sequences").tests if test.measures}
+    assert {"test_memory_for_a_long_text", "test_cost_of_a_window"} < measuring and "test_cost_in_fresh_texts" in measuring
+    assert not [test.name for test in exercises.load("single_head").tests if test.measures]
 
 
 def test_two_mistakes_at_once_are_named_as_such():

@@ -1,26 +1,76 @@
 """What an exercise asks for is found in a source and stopped at run time, list by list."""
 import pytest
+import torch
 
 from autograder import exercise as exercises
 from autograder.exercise import replace_definitions
 from autograder.judge import Session, answers, judge
 from autograder.kit.forbidden import LISTS, found_in, names
-from autograder.kit.outcome import Outcome
+from autograder.kit.outcome import Forbidden, Outcome
 from autograder.limits import Limits
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_every_name_of_a_list_is_found_in_a_source(name):
     forbidden = names([name])
-    plain = [dotted for dotted in forbidden if not dotted.startswith("torch.Tensor.")]
+    plain = [dotted for dotted in forbidden if not dotted.startswith("torch.Tensor.") and "*" not in dotted]
     assert len(plain) > 2 and len(set(forbidden)) == len(forbidden)
     assert [dotted for dotted in plain if found_in(f"import torch\ny = {dotted}(x)", forbidden) != dotted] == []
+
+
+INNER = {
+    "torch._softmax": "softmax", "torch._C._VariableFunctions.softmax": "softmax", "torch._C._special.special_softmax": "softmax",
+    "torch._VF.log_softmax": "softmax", "torch.ops.aten.softmax.int": "softmax", "torch.ops.aten._safe_softmax": "softmax",
+    "torch._C._nn.scaled_dot_product_attention": "attention", "torch._native_multi_head_attention": "attention",
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default": "attention", "torch._transformer_encoder_layer_fwd": "transformer",
+    "torch.ops.aten.native_layer_norm": "layer_norm", "torch._fused_rms_norm": "layer_norm",
+}
+
+
+@pytest.mark.parametrize("dotted, name", INNER.items(), ids=INNER)
+def test_inner_ways_to_the_same_are_found_in_a_source(dotted, name):
+    way, _, last = dotted.rpartition(".")
+    for source in (f"import torch\ny = {dotted}(x)", f"from {way} import {last}\ny = {last}(x)", f"import {way} as other\ny = other.{last}(x)"):
+        assert found_in(source, names([name])), source
+
+
+@pytest.mark.parametrize("source", [
+    "torch._assert(x.ndim == 3, 'three axes')", "self._softmax(x)", "_softmax(x)", "torch.ops.aten.add(x, x)", "torch.nn.attention.sdpa_kernel([])",
+    "self.ops.softmax(x)", "torch.linalg.vector_norm(x)", "torch._C._get_tracing_state()",
+])
+def test_what_only_looks_like_an_inner_way_is_fine(source):
+    assert found_in(source, [name for name in names(list(LISTS)) if not name.startswith("torch.Tensor.")]) is None
+
+
+DETOURS = {
+    "an inner function": "return getattr(torch, '_soft' + 'max')(scores, -1, False)",
+    "an operator": "return getattr(torch, 'op' + 's').aten.softmax(scores, -1)",
+    "an operator for integers": "return getattr(torch, 'op' + 's').aten.softmax.int(scores, -1)",
+    "a module in C": "return getattr(torch, '_' + 'C')._special.special_softmax(scores, -1)",
+    "what the guard stands before": "f = getattr(torch, 'soft' + 'max')\n    return getattr(f, '__wrapped__', f)(scores, -1)",
+    "a class that the guard stands before": "s = nn.Module.__new__(getattr(nn, 'Soft' + 'max'))\n    i = type(s).__init__\n    getattr(i, '__wrapped__', i)(s, -1)\n    return s(scores)",
+}
+
+
+@pytest.mark.parametrize("body", DETOURS.values(), ids=DETOURS)
+def test_detours_are_stopped_at_run_time(zygote, single_head, body):
+    sources = {name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session, pytest.raises(Forbidden):
+        session.learner.softmax(torch.ones(2, 3))
+
+
+def test_other_operators_are_let_through(zygote, single_head):
+    body = "e = torch.ops.aten.exp.default(scores - scores.amax(-1, keepdim=True))\n    return torch.ops.aten.div(e, e.sum(-1, keepdim=True))"
+    sources = {name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session:
+        assert torch.equal(session.learner.softmax(torch.zeros(2, 4)), torch.full((2, 4), 0.25))
 
 
 LAYER_NORM = {
     "by its name": "return F.layer_norm(x, gain.shape, gain, bias, eps)",
     "as a module": "return nn.LayerNorm(len(gain), eps)(x) * gain + bias",
     "as another norm": "return F.rms_norm(x - x.mean(-1, keepdim=True), gain.shape, gain, eps) + bias",
+    "as an operator": "return getattr(torch.ops.aten, 'native_layer' + '_norm')(x, gain.shape, gain, bias, eps)[0]",
     "by getattr": "return getattr(torch, 'layer' + '_norm')(x, gain.shape, gain, bias, eps)",
     "inside a whole layer": "return getattr(nn, 'Transformer' + 'EncoderLayer')(len(gain), 1).norm1(x)",
 }

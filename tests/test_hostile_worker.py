@@ -3,19 +3,23 @@ import math
 import os
 import socket
 import threading
+import time
 from types import SimpleNamespace
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.judge import judge
+from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
 from autograder.kit.operations import Handle, Object
-from autograder.kit.outcome import Outcome, Stopped
+from autograder.kit.outcome import Outcome, Raised, Stopped, Wrong
+from autograder.kit.show import small
 from autograder.limits import Limits
 from autograder.sandbox import wire
-from autograder.sandbox.host import Worker
+from autograder.sandbox.host import Worker, _value
 
 EXAMPLES = int(os.environ.get("ATTENTION_FUZZ", "60"))
 
@@ -56,6 +60,33 @@ def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
         except Stopped:
             pass
         speaker.join()
+
+
+MANY = tuple(torch.zeros(999) for _ in range(1000))
+
+
+@pytest.mark.parametrize("value", [MANY, list(MANY), {str(i): each for i, each in enumerate(MANY)}, ((MANY,) * 10,) * 10, "x" * 1_000_000, (0,) * 300_000], ids=["tuple", "list", "dict", "deep", "text", "numbers"])
+def test_what_came_is_told_in_short_and_soon(value):
+    begin = time.process_time()
+    with pytest.raises(Wrong) as caught:
+        expect(value, 3)
+    fingerprint.of(caught.value)
+    assert len(str(caught.value)) < 500 and len(small(value)) <= 200
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("words", [[MANY], [MANY, MANY, MANY], {"0": MANY}, [1, 2, 3]], ids=["one", "three", "dict", "numbers"])
+@pytest.mark.parametrize("kind", ["Raised", "NoAnswer", "ZeroDivisionError", 7])
+def test_words_of_an_error_are_text_or_none(kind, words):
+    with pytest.raises(Stopped) as caught:
+        _value({"error": kind, "words": words})
+    assert str(caught.value) in ("", "error: ")
+
+
+def test_words_of_an_error_are_cut_short():
+    with pytest.raises(Raised) as caught:
+        _value({"error": "Raised", "words": ["x" * 100_000] * 3})
+    assert len(str(caught.value)) < 4000
 
 
 @settings(max_examples=EXAMPLES * 5, deadline=None)

@@ -19,6 +19,8 @@ from .room import Room
 
 START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
+IDLE = 0.75  # of the seconds of a request; an endless loop on a busy machine is idle for less
+LONGEST_WORDS = 1000  # of an error
 TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
 
 
@@ -55,6 +57,9 @@ class Zygote:
             reason = self.room.last_words() or str(error)
             self.close()
             raise Unavailable(self.level, reason) from None
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Zygote:
         return self
@@ -114,6 +119,8 @@ class Worker:
     limits: Limits
     alive: bool = True
     born: dict | None = None  # what it had used before it ran anything of a learner's
+    waited: float = 0.0  # seconds in which its answers were waited for
+    was_idle: bool = False  # it ran out of time, and did not compute for most of it: it slept, was stopped, or found no processor free
 
     def ask(self, request: dict, seconds: float, reply: Callable[[object], dict] | None = None):
         """Return the worker's answer, which may take so many seconds.
@@ -122,7 +129,8 @@ class Worker:
 
         Raises a `Stopped`; where that is a limit or a death, the worker is ended and gone.
         """
-        until = time.monotonic() + seconds
+        begin = time.monotonic()
+        until = begin + seconds
         try:
             self.link.settimeout(seconds)
             wire.send(self.link, request)
@@ -131,13 +139,14 @@ class Worker:
                 self._say(reply(answer["ask"]), until)
                 answer = wire.receive(self.link, until)
         except TimeoutError:
-            self.end()
+            self.was_idle = self.waited + seconds - self.end()["cpu_seconds"] > IDLE * seconds
             raise TimeLimit(f"no answer after {seconds:g} seconds") from None
         except wire.BadFrame as error:
             self.end()
             raise Ended(f"what came back is no answer: {error}") from None
         except wire.Closed:
             raise self._death() from None
+        self.waited += time.monotonic() - begin
         return _value(answer)
 
     def _say(self, message: dict, until: float) -> None:
@@ -196,7 +205,9 @@ def _value(answer: dict):
     if "error" not in answer:
         return answer.get("value")
     words = answer.get("words")
-    words = [str(word) for word in words] if isinstance(words, list) and words else [""]
+    if not (isinstance(words, list) and words and all(isinstance(word, str) for word in words)):
+        words = [""]
+    words = [word[:LONGEST_WORDS] for word in words]
     kind = TOLD.get(answer["error"]) if isinstance(answer["error"], str) else None
     if kind is Raised and len(words) == 3:
         raise Raised(*words)

@@ -5,7 +5,7 @@ behind it, and every count capped before anything is allocated.
 
 A frame is  u32 length of header | header | bytes of its tensors, in order.
 The header is {"message": ..., "tensors": [[dtype, shape], ...]}; inside the message a tensor is
-{"tensor": i}, a tuple {"tuple": [...]}, a handle {"handle": n}, a thing without a plain form
+{"tensor": i}, each i once, a tuple {"tuple": [...]}, a handle {"handle": n}, a thing without a plain form
 {"object": "ClassName"}, a number that JSON lacks {"float": "nan"}.
 """
 from __future__ import annotations
@@ -33,11 +33,11 @@ DEEPEST = 12
 LONGEST_TEXT = 10_000
 
 
-class BadFrame(Exception):
-    """What came is not a frame; the other side is not to be believed any more."""
+class BadFrame(ConnectionError):
+    """What came is not a frame; the other side is not to be believed any more. Its words are ours: what came is not quoted."""
 
 
-class Closed(Exception):
+class Closed(ConnectionError):
     """The other side is gone."""
 
 
@@ -63,7 +63,7 @@ def receive(link: socket.socket, until: float | None = None) -> dict:
     """
     (length,) = struct.unpack("<I", _read(link, 4, until))
     if length > MOST_HEADER:
-        raise BadFrame(f"a header of {length} bytes")
+        raise BadFrame("a header that is too long")
     header = _json(_read(link, length, until))
     if not isinstance(header, dict) or not isinstance(header.get("tensors"), list):
         raise BadFrame("a header without a list of tensors")
@@ -93,7 +93,7 @@ def _pack(value, tensors: list[Tensor]):
     return value[:LONGEST_TEXT] if isinstance(value, str) else value
 
 
-def _unpack(value, tensors: list[Tensor], depth: int = 0):
+def _unpack(value, tensors: list[Tensor | None], depth: int = 0):
     if depth > DEEPEST:
         raise BadFrame("a message nested too deeply")
     if isinstance(value, list):
@@ -106,9 +106,11 @@ def _unpack(value, tensors: list[Tensor], depth: int = 0):
     return _unpack_as(kind, body, tensors, depth)
 
 
-def _unpack_as(kind: str, body, tensors: list[Tensor], depth: int):
-    if kind == "tensor" and type(body) is int and 0 <= body < len(tensors):
-        return tensors[body]
+def _unpack_as(kind: str, body, tensors: list[Tensor | None], depth: int):
+    if kind == "tensor" and type(body) is int and 0 <= body < len(tensors) and tensors[body] is not None:
+        # Once only: a short header could else name one tensor ten thousand times, and we would work through each.
+        tensor, tensors[body] = tensors[body], None
+        return tensor
     if kind == "handle" and type(body) is int:
         return Handle(body)
     if kind == "object" and type(body) is str:
@@ -119,13 +121,13 @@ def _unpack_as(kind: str, body, tensors: list[Tensor], depth: int):
         return {key: _unpack(part, tensors, depth + 1) for key, part in body.items()}
     if kind == "float" and body in ("nan", "inf", "-inf"):
         return float(body)
-    raise BadFrame(f"an object of unknown kind {kind[:40]!r}")
+    raise BadFrame("an object of unknown kind")
 
 
 def _sizes(described: list) -> list[tuple[torch.dtype, tuple[int, ...], int]]:
     """Return dtype, shape and byte count of each announced tensor, all within the caps."""
     if len(described) > MOST_TENSORS:
-        raise BadFrame(f"{len(described)} tensors")
+        raise BadFrame("more tensors than a frame may hold")
     sizes = [_size(each) for each in described]
     if sum(size for _, _, size in sizes) > MOST_BYTES:
         raise BadFrame("more bytes than a frame may hold")
@@ -142,6 +144,8 @@ def _size(described) -> tuple[torch.dtype, tuple[int, ...], int]:
         raise BadFrame("a shape with too many axes")
     if any(type(axis) is not int or not 0 <= axis <= MOST_BYTES for axis in shape):
         raise BadFrame("a shape that is not made of sizes")
+    if math.prod(filter(None, shape)) > MOST_BYTES:  # an axis of length 0 leaves no entries, and torch multiplies the others all the same
+        raise BadFrame("a shape that is too large")
     return DTYPES[name], tuple(shape), math.prod(shape) * DTYPES[name].itemsize
 
 
