@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from typing import Callable
 
 import torch
 from torch import Tensor
 
+from .cost import one_thread
 from .operations import Object
 from .outcome import Wrong
+from .show import small
 
 FEWEST_TRIES = 4
 PATIENCE_SECONDS = 0.5
@@ -26,19 +27,22 @@ def expect(came, expected, what: str = "output") -> None:
     if isinstance(expected, Tensor):
         _expect_tensor(came, expected, what)
     elif type(came) is not type(expected) or came != expected:
-        raise Wrong(what, f"{came!r} where {expected!r} was expected", came, expected)
+        raise Wrong(what, f"{_text(came)} where {_text(expected)} was expected", came, expected, _other(came, expected))
 
 
 def _expect_tensor(came, expected: Tensor, what: str) -> None:
     if not isinstance(came, Tensor):
-        raise Wrong(what, f"{_kind(came)} where a tensor was expected", came, expected)
+        raise Wrong(what, f"{_kind(came)} where a tensor was expected", came, expected, f"{_kind(came, False)} where a tensor was expected")
     if came.shape != expected.shape:
-        raise Wrong(what, f"shape {tuple(came.shape)} where {tuple(expected.shape)} was expected", came, expected)
+        shapes = f"shape {tuple(came.shape)} where {tuple(expected.shape)} was expected"
+        raise Wrong(what, shapes, came, expected, shapes)
     if came.dtype != expected.dtype:
-        raise Wrong(what, f"dtype {_dtype(came)} where {_dtype(expected)} was expected", came, expected)
+        dtypes = f"dtype {_dtype(came)} where {_dtype(expected)} was expected"
+        raise Wrong(what, dtypes, came, expected, dtypes)
     off = ~_close(came, expected)
     if off.any():
-        raise Wrong(what, _first_difference(came, expected, off), came, expected)
+        where, values = _first_difference(came, expected, off)
+        raise Wrong(what, f"{where}{values}", came, expected, where.rstrip(": ") or "another number was expected")
 
 
 def _close(came: Tensor, expected: Tensor) -> Tensor:
@@ -48,14 +52,20 @@ def _close(came: Tensor, expected: Tensor) -> Tensor:
     return torch.isclose(came.double(), expected.double(), rtol=tolerance, atol=tolerance)
 
 
-def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> str:
+def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> tuple[str, str]:
+    """Return where the two differ, and in what."""
     if expected.ndim == 0:
-        return f"{came.item():.4g} where {expected.item():.4g} was expected"
+        return "", f"{came.item():.4g} where {expected.item():.4g} was expected"
     place = tuple(off.nonzero()[0].tolist())
-    return (
-        f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}: "
-        f"{_number(came[place])} where {_number(expected[place])} was expected"
-    )
+    where = f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}: "
+    return where, f"{_number(came[place])} where {_number(expected[place])} was expected"
+
+
+def _other(came, expected) -> str:
+    """Return how a plain value differs, without saying what it is."""
+    if type(came) is type(expected):
+        return "another value was expected"
+    return f"{_kind(came, False)} where {_kind(expected, False)} was expected"
 
 
 def expect_ratio(mine: Callable[[], object], plain: Callable[[], object], at_most: float, what: str) -> None:
@@ -63,13 +73,14 @@ def expect_ratio(mine: Callable[[], object], plain: Callable[[], object], at_mos
 
     Raises `Wrong` with the ratio of their best times when it never did.
     """
-    with _one_thread():
+    with one_thread():
         # The best of several: a yardstick taken while another process had the core would let anything pass.
         fastest_plain = min(_seconds(plain) for _ in range(FEWEST_TRIES * 2))
         fastest_mine = _best(mine, at_most * fastest_plain)
     ratio = fastest_mine / fastest_plain
     if ratio > at_most:
-        raise Wrong(what, f"{ratio:.0f} times as long as the same work on whole tensors (at most {at_most:.0f} times)")
+        reason = f"{ratio:.0f} times as long as the same work on whole tensors (at most {at_most:.0f} times)"
+        raise Wrong(what, reason, discreet=reason)
 
 
 def _best(work: Callable[[], object], enough: float) -> float:
@@ -85,25 +96,14 @@ def _best(work: Callable[[], object], enough: float) -> float:
     return min(times)
 
 
-@contextmanager
-def _one_thread():
-    """Let torch use one thread, as the judge's worker does.
-
-    Where other processes keep the cores busy, threads wait for each other: a tenth of a
-    millisecond of work was seen to take 35, which hides a slow loop or invents one.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _seconds(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
+
+
+def _text(value) -> str:
+    return small(value) or "None"
 
 
 def _number(value: Tensor) -> str:
@@ -114,5 +114,8 @@ def _dtype(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def _kind(value) -> str:
-    return value.kind if isinstance(value, Object) else "None" if value is None else type(value).__name__
+def _kind(value, by_name: bool = True) -> str:
+    """Return what kind of thing a value is; a learner's class may have any name."""
+    if isinstance(value, Object):
+        return value.kind if by_name else "an object"
+    return "None" if value is None else type(value).__name__

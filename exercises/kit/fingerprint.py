@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from .outcome import Named, Raised, Wrong
+from .show import small
 
 SUMS = 4
+MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
 STAND_IN = {"nan": 7.7, "posinf": 5e3, "neginf": -3e3}  # so that a NaN leaves a print too
 
 
@@ -28,8 +30,9 @@ def of(error: Exception) -> dict | None:
 
 def _of_value(value) -> dict:
     if not isinstance(value, Tensor):
-        return {"value": repr(value)}
-    flat = torch.nan_to_num(value.double().flatten(), **STAND_IN).numpy()
+        return {"value": small(value)}
+    some = value.flatten()[:: -(-value.numel() // MOST_ENTRIES) or 1]
+    flat = torch.nan_to_num(some.double(), **STAND_IN).numpy()
     sums = np.random.default_rng(len(flat)).normal(size=(SUMS, len(flat))) @ flat
     return {"shape": list(value.shape), "dtype": str(value.dtype), "sums": [float(f"{x:.5g}") for x in sums.tolist()]}
 

@@ -2,22 +2,31 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import importlib
+import re
 
 from .source import tree_of
 
+
+def _inner(*words: str) -> list[str]:
+    """Return patterns for torch's inner ways to an operation, all that have one of the words in their name."""
+    return [f"{way}*{word}*" for word in words for way in ("torch._", "torch.ops.")]
+
+
+# Dotted names; one with a star in it is a pattern.
 SOFTMAX = [
     "torch.softmax", "torch.log_softmax", "torch.Tensor.softmax", "torch.Tensor.log_softmax",
     "torch.special.softmax", "torch.special.log_softmax",
     "torch.nn.functional.softmax", "torch.nn.functional.log_softmax", "torch.nn.functional.softmin",
     "torch.nn.functional.gumbel_softmax", "torch.nn.Softmax", "torch.nn.LogSoftmax", "torch.nn.Softmin",
-    "torch.nn.Softmax2d",
+    "torch.nn.Softmax2d", *_inner("softmax"),
 ]
 ATTENTION = [
     "torch.nn.functional.scaled_dot_product_attention", "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.MultiheadAttention", "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
-    "torch.nn.Transformer",
+    "torch.nn.Transformer", *_inner("attention", "transformer"),
 ]
 LAYER_NORM = [
     "torch.layer_norm", "torch.native_layer_norm", "torch.nn.functional.layer_norm", "torch.nn.LayerNorm",
@@ -27,13 +36,15 @@ LAYER_NORM = [
     "torch.batch_norm", "torch.nn.functional.batch_norm", "torch.nn.BatchNorm1d",
     "torch.rms_norm", "torch.nn.functional.rms_norm", "torch.nn.RMSNorm",
     "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.Transformer",
+    *_inner("layer_norm", "group_norm", "instance_norm", "batch_norm", "rms_norm", "transformer"),
 ]
 TRANSFORMER = [
     "torch.nn.Transformer", "torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder",
-    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
+    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", *_inner("transformer"),
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
 HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # only kept in a forbidden class: it makes a mask
+INSIDE = ("torch", "torch._C._nn", "torch._C._special")  # modules that hold inner functions
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 
@@ -64,18 +75,23 @@ def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
     tree = tree_of(source)
     if tree is None:
         return None
-    aliases = _aliases(tree)
+    aliases, forbidden = _aliases(tree), _matcher(dotted_names)
     methods = {name.rsplit(".", 1)[1] for name in dotted_names if name.startswith("torch.Tensor.")} - _own_methods(tree)
     spared = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _expand(_written(node) or "", aliases) in HELPERS}
     for node in ast.walk(tree):
         written = None if id(node) in spared else _written(node)
-        if written and _expand(written, aliases) in dotted_names:
+        if written and forbidden(_expand(written, aliases)):
             return written
-        if isinstance(node, ast.ImportFrom) and (taken := _imported(node, dotted_names)):
+        if isinstance(node, ast.ImportFrom) and (taken := _imported(node, forbidden)):
             return taken
         if isinstance(node, ast.Call) and (method := _method(node, methods, aliases)):
             return method
     return None
+
+
+def _matcher(dotted_names: tuple[str, ...]):
+    """Return whether a dotted name is one of these, or fits a pattern among them."""
+    return re.compile("|".join(map(fnmatch.translate, dotted_names)) or "(?!)").match
 
 
 def _aliases(tree: ast.AST) -> dict[str, str]:
@@ -108,8 +124,8 @@ def _expand(written: str, aliases: dict[str, str]) -> str:
     return ".".join(filter(None, [aliases.get(head, head), rest]))
 
 
-def _imported(node: ast.ImportFrom, dotted_names: tuple[str, ...]) -> str | None:
-    return next((f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in dotted_names), None)
+def _imported(node: ast.ImportFrom, forbidden) -> str | None:
+    return next((f"{node.module}.{a.name}" for a in node.names if forbidden(f"{node.module}.{a.name}")), None)
 
 
 def _method(node: ast.Call, methods: set[str], aliases: dict[str, str]) -> str | None:
@@ -131,8 +147,11 @@ class Guard:
 
     def __init__(self, dotted_names: list[str]):
         self._active = False
-        for dotted in dotted_names:
+        forbidden = _matcher(tuple(name for name in dotted_names if "*" in name))
+        inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]
+        for dotted in [name for name in dotted_names if "*" not in name] + inner:
             self._stand_before(dotted)
+        self._stand_before_operators(forbidden)
 
     def on(self) -> None:
         self._active = True
@@ -148,6 +167,20 @@ class Guard:
         else:
             setattr(owner, name, self._guarded(thing, dotted))
 
+    def _stand_before_operators(self, forbidden) -> None:
+        """Watch the two classes whose objects are all that is in torch.ops."""
+        operators = importlib.import_module("torch._ops")
+        for kind in (operators.OpOverload, operators.OpOverloadPacket):
+            kind.__call__ = self._watched(kind.__call__, forbidden)
+
+    def _watched(self, call, forbidden):
+        def watched(operator, /, *args, **kwargs):
+            if self._active and forbidden(f"torch.ops.{operator}"):
+                raise Used(message(f"torch.ops.{operator}"))
+            return call(operator, *args, **kwargs)
+
+        return watched
+
     def _guarded(self, function, dotted: str):
         @functools.wraps(function)
         def guarded(*args, **kwargs):
@@ -155,6 +188,7 @@ class Guard:
                 raise Used(message(dotted))
             return function(*args, **kwargs)
 
+        del guarded.__wrapped__  # by which the function would be had without its guard
         return guarded
 
 

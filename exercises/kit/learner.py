@@ -14,10 +14,11 @@ class Learner:
     `send(operation, *arguments)` is `Operations` in the notebook and the wire in the judge.
     """
 
-    def __init__(self, send, device: str | None = None, calls: list | None = None):
+    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
+        self._forget = forget  # what the calls of a test have left behind
 
     @property
     def last_call(self) -> str:
@@ -27,7 +28,7 @@ class Learner:
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
-        return Learner(self._send, device, self._calls)
+        return Learner(self._send, device, self._calls, self._forget)
 
     def __getattr__(self, name: str) -> Callee:
         if name.startswith("_"):
@@ -119,4 +120,4 @@ def local(namespace: dict, guard, missing: dict | None = None) -> Learner:
     def send(operation: str, target, args: tuple, kwargs: dict, **more):
         return getattr(operations, operation)(target, args, kwargs, **more)
 
-    return Learner(send)
+    return Learner(send, forget=operations.forget)

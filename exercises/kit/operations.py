@@ -123,6 +123,10 @@ class Operations:
 
         return asking
 
+    def forget(self) -> None:
+        """Drop the modules that calls have left behind: their handles are worth nothing any more."""
+        self._kept.clear()
+
     def _differentiate(self, result, leaves: list[Tensor]) -> list:
         if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
             return [None] * len(leaves)

@@ -1,10 +1,16 @@
 """The closed list of outcomes, and the verdict on one check."""
 from __future__ import annotations
 
+import builtins
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from .source import printable
+
+
+NUMBER = re.compile(r"-?\d+([.,]\d+)*(e[+-]?\d+)?")
+PYTHONS_OWN = {name for name, thing in vars(builtins).items() if isinstance(thing, type) and issubclass(thing, BaseException)}
 
 
 class Outcome(str, Enum):
@@ -22,9 +28,14 @@ class Outcome(str, Enum):
 
 
 class Stopped(Exception):
-    """A test could not go on; `outcome` says why. Subclasses say it in their name."""
+    """The learner's code could not go on; `outcome` says why. Subclasses say it in their name."""
 
-    outcome = Outcome.JUDGE_FAILED
+    outcome: Outcome
+
+    @property
+    def discreet(self) -> str:
+        """Return what may be told of a hidden test: no words of the learner's code, for they may carry the test's inputs."""
+        return str(self)
 
 
 class Raised(Stopped):
@@ -36,21 +47,35 @@ class Raised(Stopped):
         super().__init__(f"{kind}: {text}" + (f" ({where})" if where else ""))
         self.kind, self.text, self.where = kind, text, where
 
+    @property
+    def discreet(self) -> str:
+        # A class may be named after an input, unless it is Python's own.
+        kind = self.kind if self.kind in PYTHONS_OWN else "an error"
+        return kind + (f" ({self.where})" if self.where else "")
+
 
 class NoAnswer(Stopped):
     """There is nothing to judge yet."""
 
     outcome = Outcome.NO_ANSWER
+    discreet = "NotImplementedError, or a name that is not defined"
 
 
 class Forbidden(Stopped):
     """The learner's code called what the exercise asks for."""
 
     outcome = Outcome.FORBIDDEN
+    discreet = "something that this exercise asks you to write was called"
 
 
-class JudgeFailed(Stopped):
-    """Something of ours broke; the learner's work was not judged."""
+class JudgeFailed(Exception):
+    """Something of ours broke; the learner's work was not judged.
+
+    It is no `Stopped`: a test that catches what a learner's code does must not catch this.
+    """
+
+    outcome = Outcome.JUDGE_FAILED
+    discreet = "the fault is ours"
 
 
 class TimeLimit(Stopped):
@@ -59,6 +84,7 @@ class TimeLimit(Stopped):
 
 class MemoryLimit(Stopped):
     outcome = Outcome.MEMORY
+    discreet = "more memory was asked for than a check may use"
 
 
 class Ended(Stopped):
@@ -70,13 +96,21 @@ class Wrong(AssertionError):
 
     `came` and `expected` are plain values (tensors, numbers, text); `what` names the thing
     compared, in the words of the notation page; `reason` says in one line how they differ.
+    `discreet` says it where the test is hidden: without what came or was expected. Where none is
+    given, it is the reason without its numbers.
     """
 
     outcome = Outcome.WRONG
 
-    def __init__(self, what: str, reason: str, came=None, expected=None):
+    def __init__(self, what: str, reason: str, came=None, expected=None, discreet: str | None = None):
         super().__init__(f"{what}: {reason}")
         self.what, self.reason, self.came, self.expected = what, reason, came, expected
+        self._discreet = discreet
+
+    @property
+    def discreet(self) -> str:
+        """Return what may be told of a hidden test."""
+        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._discreet is None else self._discreet}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +127,8 @@ class Verdict:
     """What the judge saw of one check.
 
     `question` leads on; `reason`, `given`, `expected` and `came` are the evidence, as text that
-    is small enough to read. `score` is None when the judge itself failed: nothing is held
+    is small enough to read. Of a hidden test they hold nothing that its inputs could be read from;
+    `in_full` is the whole reason then, for instructors. `score` is None when the judge itself failed: nothing is held
     against the learner then, and the check is judged again.
     """
 
@@ -108,9 +143,10 @@ class Verdict:
     came: str = ""
     mistake: Named | None = None
     note: str = ""
+    in_full: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("reason", "given", "expected", "came", "note"):  # these quote what a learner's code says
+        for name in ("reason", "given", "expected", "came", "note", "in_full"):  # these quote what a learner's code says
             object.__setattr__(self, name, printable(getattr(self, name)))
 
     @property

@@ -1,6 +1,7 @@
 """Values and verdicts as text that is small enough to read."""
 from __future__ import annotations
 
+import reprlib
 from html import escape
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from .outcome import Outcome, Verdict
 
 MOST_NUMBERS = 40
+MOST_LETTERS = 200
 STYLE = {
     Outcome.PASSED: ("#1a7f37", "#f0fff4"),
     Outcome.NO_ANSWER: ("#57606a", "#f6f8fa"),
@@ -16,12 +18,28 @@ STYLE = {
 NOT_YET = ("#b35900", "#fff8f0")
 
 
+class _Brief(reprlib.Repr):
+    """Renders the first parts of a container, however many there are: a stranger may have filled it."""
+
+    def __init__(self):
+        super().__init__()
+        self.maxlevel = 3
+        self.maxtuple = self.maxlist = self.maxdict = 10
+        self.maxstring = self.maxlong = self.maxother = MOST_LETTERS
+
+    def repr_Tensor(self, value: Tensor, level: int) -> str:
+        return small(value)
+
+
+BRIEF = _Brief()
+
+
 def small(value) -> str:
     """Return a value as short text: a small tensor whole, a large one by its shape."""
     if value is None:
         return ""
     if not isinstance(value, Tensor):
-        return repr(value)[:200]
+        return BRIEF.repr(value)[:MOST_LETTERS]
     if value.numel() > MOST_NUMBERS:
         return f"tensor of shape {tuple(value.shape)}"
     return _numbers(value)
@@ -47,14 +65,17 @@ def as_text(verdict: Verdict, below: str = "") -> str:
         lines += [verdict.mistake.title, verdict.mistake.hint]
     elif verdict.question:
         lines.append(verdict.question)
-    lines += [f"{name}: {text}" for name, text in evidence(verdict)]
+    lines += [f"{name}: {text}" for name, text in evidence(verdict, in_full=True)]
     return "\n".join([*lines, below] if below else lines)
 
 
-def evidence(verdict: Verdict) -> list[tuple[str, str]]:
-    """Return what a verdict rests on, as names and texts; only what there is."""
+def evidence(verdict: Verdict, in_full: bool = False) -> list[tuple[str, str]]:
+    """Return what a verdict rests on, as names and texts; only what there is.
+
+    In full it is for those who may see hidden tests. Learners' own notebooks have none.
+    """
     rows = [
-        ("what differs" if verdict.outcome is Outcome.WRONG else "what happened", verdict.reason),
+        ("what differs" if verdict.outcome is Outcome.WRONG else "what happened", in_full and verdict.in_full or verdict.reason),
         ("put in", verdict.given),
         ("expected", verdict.expected),
         ("came", verdict.came),
@@ -69,7 +90,7 @@ def as_html(verdict: Verdict, picture: str = "", below: str = "") -> str:
     body = "".join(
         f"<tr style='background:none'><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
         f"<td style='text-align:left;padding:2px 0'><pre style='margin:0;white-space:pre-wrap;color:#1f2328;background:none'>{escape(text)}</pre></td></tr>"
-        for name, text in evidence(verdict)
+        for name, text in evidence(verdict, in_full=True)
     )
     table = f"<table style='border:none;background:none;margin:0'>{body}</table>" if body else ""
     return (

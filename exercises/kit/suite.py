@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Callable
 
 from .draw import Draw
@@ -12,6 +12,11 @@ from .show import small
 
 # Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
 VISIBLE_SEED = 0
+
+COSTS = {"expect_memory", "expect_ratio", "expect_slope"}
+
+# No answer makes a test raise these: the machine does, or the way to the learner's code, whose breaks are of the first kind.
+OURS = (OSError, MemoryError)
 
 
 def visible(check: str) -> Callable:
@@ -56,6 +61,20 @@ class Test:
     def draw(self, seed: int) -> Draw:
         return Draw(seed if self.hidden else VISIBLE_SEED, self.name)
 
+    @property
+    def measures(self) -> bool:
+        """Return whether the test, or a function that it uses, looks at what calls cost: that takes a second."""
+        return not COSTS.isdisjoint(_names_used(self.function.__code__, self.function.__globals__))
+
+
+def _names_used(code: CodeType, around: dict) -> set[str]:
+    """Return the names that code uses, with those of the functions within it, and of those beside it that it names."""
+    codes = [code]
+    for each in codes:  # grows meanwhile
+        beside = (getattr(around.get(name), "__code__", None) for name in each.co_names)
+        codes += [found for found in (*each.co_consts, *beside) if isinstance(found, CodeType) and found not in codes]
+    return {name for each in codes for name in each.co_names}
+
 
 def tests_of(module: ModuleType) -> list[Test]:
     """Return the module's tests in the order in which they are written."""
@@ -88,25 +107,29 @@ def judge_check(check: str, tests: list[Test], learner, seed: int, reference=Non
     return Verdict(check, Outcome.PASSED, max_points), None, None
 
 
-def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | None:
+def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:
     """Return the error with which the test ends, or None if it passes."""
     try:
         test.run(learner, seed, reference)
     except Exception as error:
         return blame(test, error, seed, reference)
+    finally:  # known answers stay for a whole class: what tests have made of them must not
+        for each in filter(None, (learner, reference)):
+            each._forget()
     return None
 
 
-def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | Stopped:
+def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed:
     """Return whose fault an error is that a test ended with.
 
     A test that breaks on what came back, but not on the reference answer, got a wrong answer.
     """
-    if isinstance(error, (Wrong, Stopped)):
+    if isinstance(error, (Wrong, Stopped, JudgeFailed)):
         return error
-    if reference is not None and _breaks(test, seed, reference):
+    if isinstance(error, OURS) or (reference is not None and _breaks(test, seed, reference)):
         return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
-    return Wrong("what came back", f"it cannot be used as the exercise says ({type(error).__name__}: {error})")
+    kind, useless = type(error).__name__, "it cannot be used as the exercise says"
+    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", discreet=f"{useless} ({kind})")
 
 
 def _breaks(test: Test, seed: int, reference) -> bool:
@@ -129,7 +152,8 @@ def explain(check: str, test: Test, error: Exception, learner, max_points: float
         max_points=max_points,
         test=test.name,
         question=test.question if wrong else "",
-        reason=str(error),
+        reason=error.discreet if test.hidden else str(error),
+        in_full=str(error) if test.hidden else "",
         given=learner.last_call if called else "",
         expected=small(error.expected) if show else "",
         came=small(error.came) if show else "",

@@ -1,7 +1,8 @@
 """Tests of kv_cache. A docstring is the question that a learner reads when the test fails.
 
 One mistake is to cost few checks. So the module may attend by the learner's own `attend_last` where that is not the
-right one, which other checks say.
+right one, which other checks say. What it is, a fresh process is asked, in which no module has run: nothing that the
+module leaves behind can tell `attend_last` what to answer.
 """
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -100,17 +101,22 @@ def _expect_pieces(learner, module, x, cuts: tuple[int, ...], expected, projecte
     query, keys, values = projected or (torch.zeros_like(x), torch.zeros_like(x), x)
     stops = torch.tensor(cuts).cumsum(0).tolist()
     for number, (stop, new) in enumerate(zip(stops, cuts)):
-        own = query[:, stop - new : stop], keys[:, :stop], values[:, :stop]
-        if not _is_own(learner, came[number], own):
+        try:
             expect(came[number], expected[:, stop - new : stop], f"outputs of piece {number}")
+        except Wrong:
+            if not _is_own(learner, came[number], query[:, stop - new : stop], keys[:, :stop], values[:, :stop]):
+                raise
 
 
-def _is_own(learner, came, inputs) -> bool:
+def _is_own(learner, came, query, keys, values) -> bool:
+    """Return whether this is the learner's own attention, asked in a fresh process; what no value has a part in is none."""
     try:
-        expect(came, learner.attend_last(*inputs))
-    except (Stopped, Wrong):
+        (own, _), (twice, _) = learner.attend_last.measured((query, keys, values), (query, keys, 2 * values))
+        expect(came, own)
+        expect(twice, 2 * own)
+    except (Stopped, Wrong, TypeError):
         return False
-    return True
+    return own.isfinite().all().item() and own.any().item()
 
 
 def _whole(came):

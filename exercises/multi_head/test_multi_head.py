@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 from kit import expect, expect_ratio, visible
-from kit.outcome import Raised
+from kit.outcome import Raised, Stopped, Wrong
 
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 
@@ -271,12 +271,38 @@ def _state_of(gradient) -> str:
 
 
 def _expect_fast(learner, draw, queries: int, keys: int) -> None:
-    inputs = draw(1, queries, 8), draw(1, keys, 8), draw(1, keys, 8), _weights(draw, 8), 2
-    word = draw(1, 1, 8)
+    words, weights, word = [draw(1, queries, 8), draw(1, keys, 8), draw(1, keys, 8)], (_weights(draw, 8), 2), draw(1, 1, 8)
+    # Asked before the many, so that nothing these leave behind can tell what to answer.
+    right, came = _is_right(learner, draw(1, 5, 8), draw(1, 3, 8), draw(1, 3, 8), *weights), []
+
+    def by_the_learner():
+        # Other words each time: what was kept from the try before is of no use.
+        words[:] = [each.roll(1, dims=1) for each in words]
+        came[:] = [_attend(learner, *words, *weights)]
 
     def on_whole_tensors():
         # Both sides pay for one way to the learner and back, which a busy machine makes long.
-        _attend(learner, word, word, word, *inputs[3:])
-        _by_torch(*inputs)
+        _attend(learner, word, word, word, *weights)
+        _by_torch(*words, *weights)
 
-    expect_ratio(lambda: _attend(learner, *inputs), on_whole_tensors, MOST_TIMES_AS_LONG, "time")
+    expect_ratio(by_the_learner, on_whole_tensors, MOST_TIMES_AS_LONG, "time")
+    if right:
+        expect(*came, _by_torch(*words, *weights), "output")
+    else:
+        _expect_use_of_all(learner, draw, words, weights, *came)
+
+
+def _is_right(learner, *inputs) -> bool:
+    """Return whether few words get the right output; if not, other checks say so, and it need not be right for many."""
+    try:
+        expect(_attend(learner, *inputs), _by_torch(*inputs))
+    except (Wrong, Stopped):
+        return False
+    return True
+
+
+def _expect_use_of_all(learner, draw, words: list, weights: tuple, came) -> None:
+    """Return None if the output, right or not, is another one for other queries, for other keys, and for other values."""
+    for number, what in enumerate(("query", "key", "value")):
+        others = [draw(*each.shape) if place == number else each for place, each in enumerate(words)]
+        expect(torch.equal(_attend(learner, *others, *weights), came), False, f"whether the output is the same for another {what}")

@@ -191,6 +191,33 @@ class texts_look_at_each_other:
             return self.to_output(looked.transpose(0, 1))
 
 
+class norm_over_the_batch:
+    """The norm, written by hand, takes its mean and its deviation over the texts of the batch too."""
+
+    fails = ["alone"]
+    hint = "Over which axes does your norm take the mean? What stands along the first of them?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = num_heads
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = x + self.look(self.norm(x))
+            return x + self.feed_forward(self.norm(x))
+
+        def norm(self, x):
+            centred = x - x.mean(dim=(0, 2), keepdim=True)
+            return centred / (centred.square().mean(dim=(0, 2), keepdim=True) + 1e-5).sqrt()
+
+        def look(self, x):
+            heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
+            return self.to_output(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(start_dim=2))
+
+
 class mask_of_full_length:
     """The mask has the size of the longest text, and shorter texts don't fit it."""
 

@@ -2,6 +2,8 @@
 
 One mistake is to cost few checks. So the module may attend by the learner's own `grouped_attention` where that is not
 the right one, which other checks say; and what one check asks is kept out of the others' inputs where that can be.
+What their own is, a fresh process is asked, in which no module has run: nothing that the module leaves behind can tell
+`grouped_attention` what to answer.
 """
 import torch
 from torch.nn import functional as F
@@ -130,7 +132,8 @@ def test_fresh_modules(learner, draw):
 def test_module_hands_the_mask_on(learner):
     """The first word may see itself only. What does it hear of the second one, and where does the mask get lost on its way?"""
     x, mask = torch.tensor([[[1.0, 2.0], [30.0, 40.0]]]), torch.tensor([[True, False], [True, True]])
-    expect(_module(learner, _eyes(2, 1), 2, 1)(x, mask)[:, :1], _module(learner, _eyes(2, 1), 2, 1)(x[:, :1]), "output for the first word")
+    expect(_module(learner, _eyes(2, 1), 2, 1)(x[:, :1]), torch.ones(1, 1, 2), "output for the first word alone")
+    expect(_module(learner, _eyes(2, 1), 2, 1)(x, mask)[:, :1], torch.ones(1, 1, 2), "output for the first word")
 
 
 @hidden("module_mask")
@@ -224,14 +227,19 @@ def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int,
     wide = x @ weights["w_query"], x @ weights["w_key"], x @ weights["w_value"]
     heads = [each.unflatten(-1, (count, -1)).transpose(1, 2) for each, count in zip(wide, (num_heads, num_kv_heads, num_kv_heads))]
     expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
-    if not _is_around(came, lambda: learner.grouped_attention(*heads), weights["w_output"]):
-        expect(came, expected.transpose(1, 2).flatten(2) @ weights["w_output"], "output")
-
-
-def _is_around(came, attend, w_output: torch.Tensor) -> bool:
-    """Return whether the module's output is what the learner's own attention makes of the heads."""
     try:
-        expect(came, attend().transpose(1, 2).flatten(2) @ w_output)
-    except (Stopped, Wrong, AttributeError, RuntimeError):  # there is none of their own that could be used
+        expect(came, expected.transpose(1, 2).flatten(2) @ weights["w_output"], "output")
+    except Wrong:
+        if not _is_around(came, learner, *heads, weights["w_output"]):
+            raise
+
+
+def _is_around(came, learner, query, key, value, w_output: torch.Tensor) -> bool:
+    """Return whether the learner's own attention stands in the module, asked in a fresh process; what no value has a part in is none."""
+    try:
+        (own, _), (twice, _) = learner.grouped_attention.measured((query, key, value), (query, key, 2 * value))
+        expect(came, own.transpose(1, 2).flatten(2) @ w_output)
+        expect(twice, 2 * own)
+    except (Stopped, Wrong, AttributeError, TypeError, RuntimeError):  # there is none of their own that could be used
         return False
-    return True
+    return own.isfinite().all().item() and own.any().item()

@@ -320,6 +320,16 @@ class queries_only:
         return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
 
 
+class nothing_turned:
+    """Neither queries nor keys were turned, so attention does not know where a word stands."""
+
+    fails = ["attend", "relative"]
+    hint = "Shuffle the keys together with their values. Does your output notice, and should it?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
+
+
 class keys_turned_back:
     """The keys were turned by minus their angle, so the angles of query and key add up where one should take the other away."""
 
