@@ -107,6 +107,22 @@ def test_two_mistakes_at_once_are_named_as_such():
     assert verdicts["softmax"].mistake.name == "softmax_over_everything"  # where only one of the two shows, it is that one
 
 
+def test_two_mistakes_in_one_function_are_named_as_such():
+    exercise = exercises.load("single_head")
+    known = {mistake.name: mistake for mistake in exercise.mistakes}
+    both = together(exercise, known["no_scale"], known["keys_averaged"])
+    assert set(both.definitions) == {"scaled_dot_product_attention"} and "math.sqrt" not in both.definitions["scaled_dot_product_attention"]
+    verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
+    assert verdicts["scale"].mistake.name == "no_scale+keys_averaged"
+    assert all(v.mistake for v in verdicts.values() if v.outcome is Outcome.WRONG)
+
+
+def test_two_mistakes_in_one_line_are_no_pair():
+    exercise = exercises.load("single_head")
+    known = {mistake.name: mistake for mistake in exercise.mistakes}
+    assert together(exercise, known["no_scale"], known["scale_by_d_k"]) is None
+
+
 def test_what_nobody_has_seen_before_gets_no_name():
     exercise = exercises.load("single_head")
     strange = Known("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
