@@ -100,27 +100,29 @@ def grade(
     from .course import Course, asked
     from .exercise import all_names, load
     from .files import write_whole
-    from .grading import grade as run, handed_in, judged_before
-    from .jobs import room
+    from .jobs import judges, room
     from .limits import Limits
-    from .report import report_page
     from .sandbox.levels import offered, required
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
     limits = Limits(request_seconds=seconds) if seconds else asked()
-    count = len(handed_in(course, names))
+    count = len(course.submissions(names))
     if not count:
         console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
     sandbox = offered() if level == "best" else required(trust_submissions, level)
-    if not again and (before := judged_before(course, names, limits, sandbox)):
-        console.print(f"{before} of {count} were judged before; {count - before} to judge")
     jobs = min(jobs or room(), count)
-    where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
-    console.print(f"sandbox: {sandbox.name}, {where}")
     changed: list = []
-    entries = _with_progress(run(course, names, limits, again, sandbox, jobs, changed, cluster), count)
+    with judges(jobs, sandbox, cluster) as executor:
+        from .grading import grade as run, judged_before  # nbgrader takes a second to import: meanwhile the judges start
+        from .report import report_page
+
+        if not again and (before := judged_before(course, names, limits, sandbox)):
+            console.print(f"{before} of {count} were judged before; {count - before} to judge")
+        where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
+        console.print(f"sandbox: {sandbox.name}, {where}")
+        entries = _with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
     _print_marks(entries)
     _print_changes(changed)
     report = course.root / "report.html"

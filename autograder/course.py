@@ -67,6 +67,10 @@ class Course:
         folders = self.submitted.iterdir() if self.submitted.is_dir() else ()
         yield from sorted(f.name for f in folders if f.is_dir())
 
+    def submissions(self, exercises: list[str]) -> list[tuple[str, str]]:
+        """Return (learner, exercise) for everything that was handed in, readable or not."""
+        return [(learner, name) for learner in self.learners() for name in exercises if (self.submitted / learner / name).exists()]
+
     def handed_in(self, learner: str, exercise: str) -> Path:
         """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""
         folder = self.submitted / learner / exercise

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from logging import getLogger
 from typing import Iterator
@@ -157,24 +158,24 @@ def changes(work: Work, entry: Entry) -> list[Change]:
 
 
 def grade(
-    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, jobs: int = 1, changed: list[Change] | None = None, cluster: str | None = None
+    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Executor | None = None, changed: list[Change] | None = None
 ) -> Iterator[tuple[str, str, Entry | None]]:
-    """Grade all that was handed in, by so many judges at a time.
+    """Grade all that was handed in, by the judges of an executor, or in this process.
 
     Yields (learner, exercise, None) before and (learner, exercise, entry) after each; with several
-    judges, or on a cluster, in the order in which they are done. Adds to `changed` what is another mark than before.
+    judges in the order in which they are done. Adds to `changed` what is another mark than before.
     Raises `CannotGoOn`; what was judged until then is in the journal.
     """
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
-        judges(jobs, level, cluster) as executor,
+        judges(1, level) if executor is None else nullcontext(executor) as executor,
         books.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
         for name in names:
             books.prepare(gradebook, course.gradebook_url, exercises.load(name))
         grader, waiting = Grader(course, limits, again, level, executor), []
-        for learner, name in handed_in(course, names):
+        for learner, name in course.submissions(names):
             yield learner, name, None
             if (work := _begin(grader, learner, exercises.load(name))) is not None:
                 waiting.append(work)
@@ -202,7 +203,7 @@ def _done(grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], mos
 def judged_before(course: Course, names: list[str], limits: Limits = Limits(), level: Level | None = None) -> int:
     """Return how many of the submissions need no judging: the journal has a verdict on each check."""
     with Grader(course, limits, level=level) as grader:
-        return sum(_is_known(grader, *each) for each in handed_in(course, names))
+        return sum(_is_known(grader, *each) for each in course.submissions(names))
 
 
 def _is_known(grader: Grader, learner: str, name: str) -> bool:
@@ -212,11 +213,6 @@ def _is_known(grader: Grader, learner: str, name: str) -> bool:
         return grader.is_known(read(grader.course.handed_in(learner, name), learner, exercises.load(name)))
     except Refused:
         return False
-
-
-def handed_in(course: Course, names: list[str]) -> list[tuple[str, str]]:
-    """Return (learner, exercise) for everything in submitted/, readable or not."""
-    return [(learner, name) for learner in course.learners() for name in names if (course.submitted / learner / name).exists()]
 
 
 def _begin(grader: Grader, learner: str, exercise: Exercise) -> Work | Entry | None:

@@ -15,6 +15,7 @@ from distributed import Client
 from autograder.cluster import Cluster
 from autograder.errors import CannotGoOn
 from autograder.grading import grade
+from autograder.jobs import judges
 from tests.marks import everything, small_class
 
 DASK = str(Path(sys.executable).parent / "dask")
@@ -95,13 +96,19 @@ def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undist
     small_class(course)
     (course.root / "seed").write_text((undisturbed.root / "seed").read_text())
     judged = []
-    for learner, _, entry in grade(course, ["single_head"], cluster=scheduler.address):
-        if entry is not None:
-            judged.append(learner)
-            if len(judged) == 1:
-                _kill(workers[0])
+    with judges(0, None, scheduler.address) as executor:
+        for learner, _, entry in grade(course, ["single_head"], executor=executor):
+            if entry is not None:
+                judged.append(learner)
+                if len(judged) == 1:
+                    _kill(workers[0])
     assert sorted(judged) == ["ada", "alan", "barbara", "claude"]  # each of them once
     assert everything(course) == everything(undisturbed)
+
+
+def _grade(course, address: str) -> None:
+    with judges(0, None, address) as executor:
+        list(grade(course, ["single_head"], executor=executor))
 
 
 def _kill(worker: subprocess.Popen) -> None:
@@ -114,7 +121,7 @@ def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, wo
     hand_in("ada", single_head)
     monkeypatch.setattr("torch.__version__", "2.0.0")
     with pytest.raises(CannotGoOn, match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there"):
-        list(grade(course, ["single_head"], cluster=scheduler.address))
+        _grade(course, scheduler.address)
     assert not list(course.root.glob("verdicts/*/*"))
 
 
@@ -174,5 +181,5 @@ def test_a_scheduler_that_is_not_there_is_said(course, hand_in, single_head, mon
     monkeypatch.setattr("autograder.cluster.CONNECT_SECONDS", 1)
     begun = time.monotonic()
     with pytest.raises(CannotGoOn, match="scheduler at tcp://127.0.0.1:9 cannot be reached"):
-        list(grade(course, ["single_head"], cluster="tcp://127.0.0.1:9"))
+        _grade(course, "tcp://127.0.0.1:9")
     assert time.monotonic() - begun < 60

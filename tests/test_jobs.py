@@ -13,6 +13,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading import grade
+from autograder.jobs import judges
 from autograder.sample import handed_in
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
@@ -37,17 +38,19 @@ def fresh(course, alone):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_marks_are_the_same_with_any_number_of_judges(fresh, alone, jobs):
-    seen = [learner for learner, _, entry in grade(fresh, ["single_head"], jobs=jobs) if entry]
+    with judges(jobs, None) as executor:
+        seen = [learner for learner, _, entry in grade(fresh, ["single_head"], executor=executor) if entry]
     assert sorted(seen) == ["ada", "alan", "barbara", "claude"]
     assert everything(fresh) == everything(alone)
 
 
 def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
     killed = []
-    for learner, _, entry in grade(fresh, ["single_head"], jobs=2):
-        if not killed and (judges := _judges()):
-            killed = [judges[0].pid]
-            judges[0].kill()
+    with judges(2, None) as executor:
+        for learner, _, entry in grade(fresh, ["single_head"], executor=executor):
+            if not killed and (found := _judges()):
+                killed = [found[0].pid]
+                found[0].kill()
     assert killed and everything(fresh) == everything(alone)
 
 
@@ -78,7 +81,7 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
 
 def _sleeper(course, exercise) -> None:
     """Hand in one more right answer, so slow that a run cannot end while this test looks."""
-    notebook = handed_in(exercise)
+    notebook = handed_in(exercise, None)
     cell = next(cell for cell in notebook.cells if cell.id == exercise.answers[0].id)
     cell.source = f"import time\ntime.sleep(4)\n{cell.source}"
     path = course.submitted / "dora" / "single_head" / "single_head.ipynb"
