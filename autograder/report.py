@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections import Counter
 
 from . import exercise as exercises
+from .exercise import Exercise
 from .feedback import templates
 from .journal import Entry
 from .kit.outcome import Outcome
@@ -38,14 +39,18 @@ def _section(name: str, entries: list[Entry]) -> dict:
         "points": sum(exercise.checks.values()),
         "entries": entries,
         "judged": sum(not entry.refused for entry in entries),
-        "mistakes": _mistakes(entries),
+        "mistakes": _mistakes(exercise, entries),
         "passed": {check: _passed(check, entries) for check in exercise.checks},
     }
 
 
-def _mistakes(entries: list[Entry]) -> list[tuple[str, int]]:
-    """Return the named mistakes with the number of learners who made them, the commonest first."""
-    made = ({v.mistake.title for v in entry.verdicts if v.mistake} for entry in entries)
+def _mistakes(exercise: Exercise, entries: list[Entry]) -> list[tuple[str, int]]:
+    """Return the named mistakes with the number of learners who made them, the commonest first.
+
+    One that was handed out, to be found and repaired, is nobody's own.
+    """
+    handed_out = set(exercise.handed_out.values())
+    made = ({f"Not repaired: {v.mistake.title}" if v.mistake.name in handed_out else v.mistake.title for v in entry.verdicts if v.mistake} for entry in entries)
     return Counter(title for titles in made for title in sorted(titles)).most_common()
 
 

@@ -1,7 +1,8 @@
 """The sample class shows every outcome that can occur, and stops no batch."""
 from autograder import exercise as exercises
 from autograder.grading import grade
-from autograder.kit.outcome import Outcome
+from autograder.journal import Entry
+from autograder.kit.outcome import Named, Outcome, Verdict
 from autograder.report import report_page
 from autograder.sample import sample_class, write_sample
 
@@ -42,3 +43,14 @@ def test_pages_hold_nothing_of_the_learners_markup(course, hand_in, single_head)
     pages = [report_page(entries), course.feedback("eve", "single_head").read_text()]
     assert all("<script" not in page and "<img" not in page for page in pages)
     assert "<script>alert" not in course.autograded("eve", "single_head").read_text().replace("&lt;script", "").split('"text/html"', 1)[1].split('"text/plain"')[0]
+
+
+def test_bug_that_was_handed_out_is_nobodys_mistake():
+    exercise = exercises.load("bug_hunt")
+    cell, name = next(iter(exercise.handed_out.items()))
+    mistakes = {m.name: m for m in exercise.mistakes}
+    own = next(m for m in exercise.mistakes if m.name not in exercise.handed_out.values())
+    named = [Named(m.name, m.title, m.hint) for m in (mistakes[name], own)]
+    verdicts = tuple(Verdict(check, Outcome.WRONG, 1.0, mistake=each) for check, each in zip(exercise.checks, named))
+    page = report_page([Entry("ada", "bug_hunt", {}, verdicts)])
+    assert "Not repaired: " in page and page.count("Not repaired: ") == 1
