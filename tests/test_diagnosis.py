@@ -30,6 +30,7 @@ def judged(name: str, mistake: str) -> list[Verdict]:
 @pytest.mark.parametrize("name, mistake", MISTAKES)
 def test_judge_names_every_mistake(name, mistake):
     verdicts = [v for v in judged(name, mistake) if v.outcome is not Outcome.PASSED]
+    assert {v.check for v in verdicts} == set(next(m for m in exercises.load(name).mistakes if m.name == mistake).fails)
     # In one check two mistakes may have the same output; over all checks the right one is named.
     assert mistake in {v.mistake.name for v in verdicts if v.mistake}
     assert [v.check for v in verdicts if v.outcome is Outcome.WRONG and not v.mistake] == []

@@ -226,7 +226,9 @@ def test_gradient_of_a_query_that_sees_nothing(learner, draw):
 @hidden("gradient")
 def test_fresh_gradients(learner, draw):
     """Training needs a gradient at query, key and value. Does it come through every chunk, the first one too?"""
-    _expect_gradients(learner, {"query": draw(5, 1), "key": draw(9, 1), "value": draw(9, 3)}, 3)
+    # Larger and larger, up and down in turn: whatever its sign, a query finds its highest score in the last chunk.
+    key = draw(9, 1).abs().sort(dim=0).values * torch.tensor([1.0, -1.0]).repeat(5)[:9, None]
+    _expect_gradients(learner, {"query": draw(5, 1), "key": key, "value": draw(9, 3)}, 3)
     _expect_numbers(learner, {"query": draw(5, 1), "key": draw(8, 1), "value": draw(8, 3)}, draw.mask(5, 8, blind=3))
 
 
