@@ -66,7 +66,7 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     list(grade(whole, ["single_head"]))
     environment = {**os.environ, "ATTENTION_COURSE": str(fresh.root), "PYTHONUNBUFFERED": "1"}
     words = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs", "2"]
-    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, preexec_fn=_hear_ctrl_c)
     while not list(fresh.root.glob("verdicts/*/*.json")) and process.poll() is None:
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)
@@ -77,6 +77,11 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     assert not psutil.wait_procs(family, timeout=40)[1]
     list(grade(fresh, ["single_head"]))
     assert everything(fresh) == everything(whole)
+
+
+def _hear_ctrl_c() -> None:
+    """Undo what a shell does to a command in the background, and so to these tests and all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _sleeper(course, exercise) -> None:
