@@ -23,6 +23,7 @@ from .known import Known, read_known
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions"
+_kept: list = []
 BOOK = ROOT / "book"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -109,7 +110,23 @@ def chapter_title(chapter: str) -> str:
     return heading[1]
 
 
-@lru_cache
+def kept(most: int = 128):
+    """Keep the last results of a function that rests on the files of solutions/, until `forget`."""
+
+    def keeping(function):
+        _kept.append(lru_cache(most)(function))
+        return _kept[-1]
+
+    return keeping
+
+
+def forget() -> None:
+    """Let all be read anew, so that a process that has run for days does not judge by exercises of then."""
+    for cache in _kept:
+        cache.cache_clear()
+
+
+@kept()
 def read(folder: Path) -> Exercise:
     """Return the exercise in a folder; raises `AuthorError`."""
     path = folder / f"{folder.name}.py"
@@ -160,7 +177,7 @@ def _check_cell(cell: NotebookNode, place: Place) -> Cell:
     return Cell(place.cell, CHECK, cell.source, float(points))
 
 
-@lru_cache
+@kept()
 def digest(folder: Path) -> str:
     """Return a number that changes with any Python file below a folder."""
     content = hashlib.sha256()

@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from . import exercise as exercises
 from . import gradebook as books
-from . import journal, judge, release
+from . import journal
 from .course import Course
 from .errors import CannotGoOn, Refused
 from .exercise import Exercise
@@ -138,12 +138,6 @@ class Grader:
                 reason = f"{type(error).__name__}: {error}"
                 work.future = self.executor.submit(judged_text, work.task.as_text()) if number < TRIES - 1 else None
         return our_failure(work.task, reason)
-
-
-def forget() -> None:
-    """Forget what follows from solutions/, so that a process that has run for days does not judge by tests of then."""
-    for cache in (exercises.read, exercises.digest, release._released_notebook, journal._keys_of_exercise, judge.print_of, judge.reference_learner, judge.known_learner, judge._pair_learner):
-        cache.cache_clear()
 
 
 def changes(work: Work, entry: Entry) -> list[Change]:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from .course import Course
-from .exercise import ROOT, Exercise, digest
+from .exercise import ROOT, Exercise, digest, kept
 from .kit.outcome import Named, Outcome, Verdict
 from .limits import Limits
 from .sandbox.levels import Level
@@ -65,7 +65,7 @@ def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limit
     return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(limited), "level": level.name, "judge": _judge(), **told}
 
 
-@lru_cache
+@kept()
 def _keys_of_exercise(folder, content: str) -> dict[str, str]:
     from .exercise import read
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import Collection, Iterator
 
 import torch
 
 from . import exercise as exercises
-from .exercise import Exercise, replace_definitions
+from .exercise import Exercise, kept, replace_definitions
 from .kit import fingerprint
 from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
 from .kit.cost import Cost
@@ -90,14 +90,14 @@ def _two_at_once(exercise: Exercise, verdict: Verdict, test: Test | None, print_
     return verdict
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _pair_learner(exercise_name: str, one: str, other: str) -> Learner:
     exercise = exercises.load(exercise_name)
     known = {mistake.name: mistake for mistake in exercise.mistakes}
     return own_learner(exercise, together(exercise, known[one], known[other]))
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def print_of(exercise_name: str, mistake: str, test_name: str, seed: int) -> dict | None:
     """Return the fingerprint that a known mistake leaves in a test, or None if it passes."""
     exercise = exercises.load(exercise_name)
@@ -106,13 +106,13 @@ def print_of(exercise_name: str, mistake: str, test_name: str, seed: int) -> dic
     return fingerprint.of(error) if error else None
 
 
-@lru_cache
+@kept()
 def reference_learner(exercise_name: str) -> Learner:
     """Return the reference answer, run in this process: the only code there that may be."""
     return own_learner(exercises.load(exercise_name), None)
 
 
-@lru_cache(maxsize=1024)
+@kept(1024)
 def known_learner(exercise_name: str, known: str) -> Learner:
     """Return a known mistake or variant, run in this process."""
     exercise = exercises.load(exercise_name)

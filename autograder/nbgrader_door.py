@@ -27,7 +27,7 @@ from .course import Course, asked
 from .errors import Refused
 from .feedback import feedback_page
 from .files import alive, own_name, remove_half_written, write_whole
-from .grading import Grader, Work, forget
+from .grading import Grader, Work
 from .jobs import judges, room
 from .kit.source import printable
 from .journal import Entry
@@ -182,7 +182,7 @@ class _Runs:
         """Return what the judge says; judges start with the first submission of a run and end with the last."""
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
-            forget()  # an exercise may be another one than in the run before
+            exercises.forget()  # an exercise may be another one than in the run before
             cls.now = Ahead(course, folders)
         entry = cls.now.entry(submission)
         if cls.now.is_last(submission):

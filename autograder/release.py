@@ -8,7 +8,6 @@ import math
 import re
 import shutil
 from copy import deepcopy
-from functools import lru_cache
 from pathlib import Path
 from typing import Iterator
 
@@ -19,7 +18,7 @@ from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums
 from traitlets.config import Config
 
 from . import exercise as exercises
-from .exercise import ROOT, Exercise, chapter_title, digest, read
+from .exercise import ROOT, Exercise, chapter_title, digest, kept, read
 from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.suite import VISIBLE_SEED
@@ -130,7 +129,7 @@ def released_notebook(exercise: Exercise) -> NotebookNode:
     return deepcopy(_released_notebook(exercise.folder))
 
 
-@lru_cache
+@kept()
 def _released_notebook(folder: Path) -> NotebookNode:
     notebook = source_notebook(read(folder))
     for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):

@@ -7,7 +7,7 @@ from autograder import exercise as exercises
 from autograder import journal, judging
 from autograder.course import asked as asked_limits
 from autograder.errors import CannotGoOn
-from autograder.grading import Change, forget, grade
+from autograder.grading import Change, grade
 from autograder.nbgrader_door import _Runs
 from autograder.sandbox.levels import Level
 from autograder.submission import read
@@ -35,14 +35,14 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(exercises, "SOLUTIONS", copy)
     monkeypatch.setattr(exercises, "all_names", lambda: ["single_head"])
     yield copy / "single_head"
-    forget()
+    exercises.forget()
 
 
 def _change(path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path.write_text(text.replace(old, new), encoding="utf-8")
-    forget()
+    exercises.forget()
 
 
 def _grade(course) -> list[Change]:
@@ -52,7 +52,7 @@ def _grade(course) -> list[Change]:
 
 
 def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked):
-    forget()
+    exercises.forget()
     single_head = exercises.load("single_head")
     wrong = next(m for m in single_head.mistakes if set(m.fails) == {"causal"})
     hand_in("ada", single_head)
@@ -100,7 +100,7 @@ def test_command_prints_whose_marks_changed(course, hand_in, single_head, comman
 
 def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course, hand_in):
     """The formgrader's button runs nbgrader's command inside the server."""
-    forget()
+    exercises.forget()
     single_head = exercises.load("single_head")
     hand_in("ada", single_head)
 
