@@ -97,16 +97,16 @@ def grade(
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
     if jobs != 1 and not cluster:
         forking.begin()
-    from .course import Course, asked
+    from .course import Course
     from .exercise import all_names, load
     from .files import write_whole
     from .jobs import judges, room
-    from .limits import Limits
+    from .limits import Limits, asked_limits
     from .sandbox.levels import offered, required
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
-    limits = Limits(request_seconds=seconds) if seconds else asked()
+    limits = Limits(request_seconds=seconds) if seconds else asked_limits()
     count = len(course.submissions(names))
     if not count:
         console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 import tarfile
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from logging import getLogger
 
 from distributed import Client
@@ -16,6 +16,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from .errors import CannotGoOn
 from .exercise import ROOT
+from .jobs import Judges
 from .sandbox.levels import Level
 
 log = getLogger("autograder")
@@ -23,7 +24,7 @@ CONNECT_SECONDS = 30
 CARRIED = ("autograder", "solutions", "book", "_toc.yml")
 
 
-class Cluster(Executor):
+class Cluster(Judges):
     """Judges on every worker of a scheduler; raises `CannotGoOn` where one that is there cannot do it."""
 
     def __init__(self, address: str, level: Level, ahead: int):
@@ -73,8 +74,6 @@ class Cluster(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()
-
-    end = shutdown
 
 
 def _tell(event: tuple[float, str]) -> None:

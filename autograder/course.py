@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,22 +10,11 @@ from typing import Iterator
 from .errors import CannotGoOn, Refused
 from .exercise import ROOT
 from .files import write_whole
-from .limits import Limits
 
 
 def course_root() -> Path:
     """Return the folder of the learners' files: _course/, or what ATTENTION_COURSE names."""
     return Path(os.environ.get("ATTENTION_COURSE", ROOT / "_course")).absolute()
-
-
-def asked() -> Limits:
-    """Return the limits that every command grades by: the usual ones, or with ATTENTION_SECONDS for a cell or call."""
-    told = os.environ.get("ATTENTION_SECONDS")
-    if told is None:
-        return Limits()
-    if not re.fullmatch(r"\d+(\.\d+)?", told) or not float(told):
-        raise CannotGoOn(f"ATTENTION_SECONDS is {told!r} and must be a number of seconds, such as 6 or 0.5")
-    return Limits(request_seconds=float(told))
 
 
 @dataclass(frozen=True)

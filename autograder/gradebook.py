@@ -245,7 +245,7 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tu
     comments = iter(_made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers]))
     rows = [(entry, {cell.name: next(grades) for cell in checks}, {cell.name: next(comments) for cell in answers}) for entry in entries]
     _mark(session, rows)
-    return {(entry.learner, exercise): _given(entry, *theirs) for entry, *theirs in rows}
+    return {entry.of: _given(entry, *theirs) for entry, *theirs in rows}
 
 
 def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:

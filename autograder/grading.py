@@ -235,14 +235,15 @@ def _finish(grader: Grader, gradebook: Gradebook, works: list[Work | Entry]) -> 
         named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # nothing is written under a name that is no name
         write_all([journal.file(course, entry) for work, entry in named if not isinstance(work, Work) or entry is not work.known])
     by_hand = books.record(gradebook, [entry for _, entry in named])
-    notebooks = [(course.autograded(entry.learner, entry.exercise), _notebook(work, entry)) for work, entry in named if isinstance(work, Work)]
-    pages = [(course.feedback(*of), feedback_page(entry, exercises.load(entry.exercise), *by_hand[of])) for _, entry in named for of in [(entry.learner, entry.exercise)]]
+    notebooks = [(course.autograded(*entry.of), _notebook(work, entry)) for work, entry in named if isinstance(work, Work)]
+    pages = [(course.feedback(*entry.of), feedback_page(entry, exercises.load(entry.exercise), *by_hand[entry.of])) for _, entry in named]
     write_all(notebooks + pages)
     return entries
 
 
 def _notebook(work: Work, entry: Entry) -> str:
-    return writes_json(annotated(rebuilt(exercises.load(entry.exercise), work.submission), list(entry.verdicts))) + "\n"  # nbformat.writes would check all that stands in it, most of which we wrote at release
+    # Not by nbformat.writes, which checks all that stands in it: most of it was written at release.
+    return writes_json(annotated(rebuilt(exercises.load(entry.exercise), work.submission), list(entry.verdicts))) + "\n"
 
 
 def _noted(verdict: Verdict, submission: Submission, exercise: Exercise) -> Verdict:

@@ -30,7 +30,7 @@ def room() -> int:
 
 
 @contextmanager
-def judges(jobs: int, level: Level | None, cluster: str | None = None) -> Iterator[Executor]:
+def judges(jobs: int, level: Level | None, cluster: str | None = None) -> Iterator[Judges]:
     """Return an executor of so many judges, or of a cluster's; they end with the block, at once if it ends in an error."""
     executor = _on(cluster, level) if cluster else Here() if jobs == 1 else Pool(jobs, level)
     try:
@@ -41,19 +41,27 @@ def judges(jobs: int, level: Level | None, cluster: str | None = None) -> Iterat
     executor.shutdown()
 
 
-def _on(address: str, level: Level | None) -> Executor:
+def _on(address: str, level: Level | None) -> Judges:
     from .cluster import Cluster  # dask takes a second to import
 
     return Cluster(address, required() if level is None else level, AHEAD)
 
 
-class Here(Executor):
-    """Judges in this process, while it is asked to."""
+class Judges(Executor):
+    """An executor that judges."""
 
-    ahead = 0
+    ahead = 0  # submissions that it should have in hand
 
     def look(self) -> None:
-        """Is asked for while nothing happens: whoever knows why says so."""
+        """Is asked for while nothing happens: who knows why says so."""
+
+    def end(self) -> None:
+        """End at once, whatever is at work."""
+        self.shutdown()
+
+
+class Here(Judges):
+    """Judges in this process, while it is asked to."""
 
     def submit(self, function, *args) -> Future:
         future: Future = Future()
@@ -66,10 +74,8 @@ class Here(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         judging.close()
 
-    end = shutdown
 
-
-class Pool(Executor):
+class Pool(Judges):
     """Judges in processes of their own, started anew when one of them dies."""
 
     def __init__(self, jobs: int, level: Level | None):
@@ -101,14 +107,10 @@ class Pool(Executor):
             self._start()
             return self._pool.submit(function, *args)
 
-    def look(self) -> None:
-        """Is asked for while nothing happens; a judge that dies is noticed without."""
-
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
     def end(self) -> None:
-        """End the judges at once, whatever they are at."""
         if self._pool is None:
             return
         processes = list((self._pool._processes or {}).values())  # no public name before Python 3.14

@@ -42,6 +42,11 @@ class Entry:
     refused: str = ""
 
     @property
+    def of(self) -> tuple[str, str]:
+        """Return the learner and the exercise."""
+        return self.learner, self.exercise
+
+    @property
     def scores(self) -> dict[str, float | None]:
         """Return the points by check; None where it is still to be judged."""
         return {verdict.check: verdict.score for verdict in self.verdicts}
@@ -104,7 +109,7 @@ def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str,
 
 def file(course: Course, entry: Entry) -> tuple[Path, str]:
     """Return where an entry is kept, and what stands there."""
-    return course.journal(entry.learner, entry.exercise), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
+    return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
 
 
 def read(course: Course, learner: str, exercise: str) -> Entry | None:

@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from dataclasses import asdict, dataclass, replace
+
+from .errors import CannotGoOn
 
 LONG_CALLS = 5  # so many calls of one submission may take as long as a call may
 
@@ -37,3 +41,13 @@ class Limits:
 
     def as_message(self) -> dict:
         return asdict(self)
+
+
+def asked_limits() -> Limits:
+    """Return the limits that every command grades by: the usual ones, or with ATTENTION_SECONDS for a cell or call."""
+    told = os.environ.get("ATTENTION_SECONDS")
+    if told is None:
+        return Limits()
+    if not re.fullmatch(r"\d+(\.\d+)?", told) or not float(told):
+        raise CannotGoOn(f"ATTENTION_SECONDS is {told!r} and must be a number of seconds, such as 6 or 0.5")
+    return Limits(request_seconds=float(told))

@@ -23,7 +23,7 @@ from traitlets import default
 from . import exercise as exercises
 from . import gradebook as books
 from . import journal
-from .course import Course, asked
+from .course import Course
 from .errors import Refused
 from .feedback import feedback_page
 from .files import alive, own_name, remove_half_written, write_whole
@@ -31,6 +31,7 @@ from .grading import Grader, Work
 from .jobs import judges, room
 from .kit.source import printable
 from .journal import Entry
+from .limits import asked_limits
 from .lock import held
 from .notebooks import annotated, rebuilt
 from .submission import Submission, read
@@ -98,8 +99,8 @@ class Judge(NbGraderPreprocessor):
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
             with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
-                by_hand = books.record(gradebook, [entry])[entry.learner, entry.exercise]
-            write_whole(course.feedback(entry.learner, entry.exercise), feedback_page(entry, exercise, *by_hand))
+                by_hand = books.record(gradebook, [entry])[entry.of]
+            write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, *by_hand))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 
@@ -142,7 +143,7 @@ class Ahead:
         self._begun: dict[str, Work] = {}
         self._stack = ExitStack()
         self._executor = self._stack.enter_context(judges(min(room(), len(folders)), None))
-        self._grader = Grader(course, asked(), executor=self._executor)
+        self._grader = Grader(course, asked_limits(), executor=self._executor)
 
     def close(self) -> None:
         self._stack.close()

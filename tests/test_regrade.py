@@ -5,9 +5,9 @@ import pytest
 
 from autograder import exercise as exercises
 from autograder import journal, judging
-from autograder.course import asked as asked_limits
 from autograder.errors import CannotGoOn
 from autograder.grading import Change, grade
+from autograder.limits import asked_limits
 from autograder.nbgrader_door import _Runs
 from autograder.sandbox.levels import Level
 from autograder.submission import read
