@@ -4,21 +4,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import time
-from collections import Counter
-from pathlib import Path
 
 import click
-from rich import box
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
-from . import forking
+from . import ROOT, forking
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-
-console = Console(soft_wrap=True)
+from .terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, short, with_progress
 
 
 @click.group()
@@ -29,7 +21,6 @@ def main() -> None:
 @main.command()
 def release() -> None:
     """Bring exercises/ in step with solutions/."""
-    from .exercise import ROOT
     from .release import write_exercises
 
     changed = write_exercises()
@@ -51,25 +42,8 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:
-        _print_matrix(found)
+        print_matrix(found)
     sys.exit(1 if found["problems"] else 0)
-
-
-def _print_matrix(found: dict) -> None:
-    for exercise, rows in found["mistakes"].items():
-        checks = next(iter(rows.values()))["checks"]
-        table = Table(title=exercise, title_justify="left", caption=f"x: the check fails, as it should. {len(rows)} mistakes.", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-        table.add_column("mistake", no_wrap=True)
-        for number, _ in enumerate(checks, 1):
-            table.add_column(str(number), justify="center")
-        for name, row in rows.items():
-            table.add_row(name, *("x" if check in row["fails"] else "" for check in checks))
-        console.print(table)
-        console.print("  ".join(f"{number} {check}" for number, check in enumerate(checks, 1)))
-        right = found["variants"][exercise]
-        console.print(f"{sum(not row['fails'] for row in right.values())} of {len(right)} right answers pass every check: {', '.join(right)}\n")
-    for problem in found["problems"]:
-        console.print(f"[red]problem[/red] {problem}")
 
 
 @main.command()
@@ -79,7 +53,7 @@ def sample() -> None:
     from .sample import write_sample
 
     course = Course()
-    console.print(f"{_short(course.submitted)}: {write_sample(course)} new submissions")
+    console.print(f"{short(course.submitted)}: {write_sample(course)} new submissions")
 
 
 @main.command()
@@ -109,7 +83,7 @@ def grade(
     limits = Limits(request_seconds=seconds) if seconds else asked_limits()
     count = len(course.submissions(names))
     if not count:
-        console.print(f"Nothing to grade: put notebooks under {_short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
+        console.print(f"Nothing to grade: put notebooks under {short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
     sandbox = offered() if level == "best" else required(trust_submissions, level)
     jobs = min(jobs or room(), count)
@@ -122,108 +96,18 @@ def grade(
             console.print(f"{before} of {count} were judged before; {count - before} to judge")
         where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
         console.print(f"sandbox: {sandbox.name}, {where}")
-        entries = _with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
-    _print_marks(entries)
-    _print_changes(changed)
+        entries = with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
+    print_marks(entries)
+    print_changes(changed)
     report = course.root / "report.html"
     write_whole(report, report_page(entries))
-    console.print(f"the class: {_short(report)}")
-
-
-def _plain(text: str) -> str:
-    """Return a stranger's text so that the terminal shows it and does nothing else."""
-    from .kit.source import printable
-
-    return escape(printable(text))
-
-
-def _short(path: Path) -> Path:
-    from .exercise import ROOT
-
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
-def _with_progress(steps, count: int) -> list:
-    """Return the entries; show how many there are, at what rate, how long it will take, and what became of them so far."""
-    entries, outcomes = [], Counter()
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), rate, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"))
-    begun = time.monotonic()
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("starting the judges", total=count, rate="")
-        for _, _, entry in steps:
-            if entry is None:
-                continue
-            entries.append(entry)
-            outcomes[_kind(entry)] += 1
-            rate = f"{len(entries) / max(time.monotonic() - begun, 0.1):.1f} a second"
-            progress.update(task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in outcomes.items()))
-            if not console.is_terminal:
-                console.print(f"{len(entries):>{len(str(count))}} of {count}  {_line(entry)}")
-    return entries
-
-
-def _kind(entry) -> str:
-    """Return in two words what became of a submission."""
-    from .kit.outcome import Outcome
-
-    if entry.refused:
-        return "not judged"
-    if entry.score is None:
-        return "to be judged again"
-    return "all right" if all(v.outcome is Outcome.PASSED for v in entry.verdicts) else "with mistakes"
-
-
-def _print_changes(changed: list) -> None:
-    """Print whose marks are others than before, and why."""
-    if not changed:
-        return
-    table = Table(title=f"Marks that changed: {len(changed)}", title_justify="left")
-    for column in ("learner", "exercise", "check", "before", "now", "why"):
-        table.add_column(column)
-    for change in sorted(changed, key=lambda c: (c.exercise, c.learner)):
-        table.add_row(_plain(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
-    console.print(table)
-
-
-def _line(entry) -> str:
-    return f"{_plain(entry.learner)} {entry.exercise}: " + (f"not judged: {_plain(entry.refused)}" if entry.refused else _points(entry.score))
-
-
-def _points(score: float | None) -> str:
-    return "to be judged again" if score is None else f"{score:g}"
-
-
-def _print_marks(entries: list) -> None:
-    from .exercise import all_names, load
-
-    order = all_names()
-    table = Table(title="Marks", title_justify="left")
-    for column in ("learner", "exercise", "points", "what happened"):
-        table.add_column(column)
-    for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
-        most = sum(load(entry.exercise).checks.values())
-        points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
-        table.add_row(_plain(entry.learner), entry.exercise, points, _plain(_summary(entry)))
-    console.print(table)
-
-
-def _summary(entry) -> str:
-    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
-    from .kit.outcome import Outcome
-
-    if entry.refused:
-        return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
-    troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
-    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
-    return ", ".join(list(words)[:3]) if words else "all passed"
+    console.print(f"the class: {short(report)}")
 
 
 @main.command()
 @click.argument("name")
 def new(name: str) -> None:
     """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
-    from .exercise import ROOT
     from .new import write_exercise
 
     for path in write_exercise(name):
@@ -235,7 +119,6 @@ def new(name: str) -> None:
 def work() -> None:
     """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
     from .course import Course
-    from .exercise import ROOT
 
     source, target = ROOT / "exercises", Course().root / "desk"
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
@@ -246,7 +129,7 @@ def work() -> None:
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    console.print(f"the exercises to work on: {_short(target)}")
+    console.print(f"the exercises to work on: {short(target)}")
 
 
 @main.command()
@@ -265,21 +148,8 @@ def doctor(attacked: bool, level: str | None) -> None:
         console.print(f"{finding.asked:>17}  [{colour}]{escape(finding.found)}[/{colour}]", highlight=False)
         moods.add(finding.mood)
     if attacked:
-        moods |= {BAD} if _attacks(attack_all(wanted), wanted.name) else set()
+        moods |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
     sys.exit(1 if BAD in moods else 0)
-
-
-def _attacks(results, level: str) -> int:
-    """Print each attack as it ends; return how many have succeeded."""
-    console.print(f"\nThe attack corpus against level {level}:")
-    count = succeeded = 0
-    for title, problems in results:
-        count, succeeded = count + 1, succeeded + bool(problems)
-        console.print(("[red]succeeded[/red]" if problems else "  [green]stopped[/green]") + f"  {escape(title)}", highlight=False)
-        for problem in problems:
-            console.print(f"             {escape(problem)}", highlight=False)
-    console.print(f"{count - succeeded} of {count} attacks were stopped")
-    return succeeded
 
 
 def run() -> None:
@@ -287,7 +157,7 @@ def run() -> None:
     try:
         main(standalone_mode=False)
     except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:
-        console.print(f"[red]{type(error).__name__}[/red] {_plain(str(error))}", highlight=False)
+        console.print(f"[red]{type(error).__name__}[/red] {plain(str(error))}", highlight=False)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

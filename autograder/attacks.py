@@ -15,8 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import exercise as exercises
-from .exercise import ROOT, Exercise, replace_definitions
+from . import ROOT, exercise as exercises
+from .exercise import Exercise, replace_definitions
 from .judge import Session, answers, judge
 from .kit.source import defined_names
 from .limits import Limits

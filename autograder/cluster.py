@@ -14,8 +14,8 @@ from logging import getLogger
 from distributed import Client
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from . import ROOT
 from .errors import CannotGoOn
-from .exercise import ROOT
 from .jobs import Judges
 from .sandbox.levels import Level
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
+from . import ROOT
 from .errors import CannotGoOn, Refused
-from .exercise import ROOT
 from .files import write_whole
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import jupytext
 from nbformat import NotebookNode
 
+from . import ROOT
 from .errors import AuthorError, UnknownExercise
 from .form import Place, check_form, check_header, places_of
 from .hints import HINTS, Hints, hints_of, is_hints
@@ -21,7 +22,6 @@ from .kit.source import defined_names
 from .kit.suite import Test, tests_of
 from .known import Known, read_known
 
-ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions"
 _kept: list = []
 BOOK = ROOT / "book"

@@ -9,8 +9,9 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from . import ROOT
 from .course import Course
-from .exercise import ROOT, Exercise, digest, kept
+from .exercise import Exercise, digest, kept
 from .kit.outcome import Named, Outcome, Verdict
 from .limits import Limits
 from .sandbox.levels import Level

@@ -17,8 +17,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums, LockCells
 from traitlets.config import Config
 
-from . import exercise as exercises
-from .exercise import ROOT, Exercise, chapter_title, digest, kept, read
+from . import ROOT, exercise as exercises
+from .exercise import Exercise, chapter_title, digest, kept, read
 from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.suite import VISIBLE_SEED

@@ -30,8 +30,8 @@ from nbformat.v4 import new_code_cell
 from rich.console import Console
 from rich.table import Table
 
-from autograder import exercise as exercises
-from autograder.exercise import ROOT, Exercise
+from autograder import ROOT, exercise as exercises
+from autograder.exercise import Exercise
 from autograder.judge import answers
 from autograder.known import Known
 from autograder.sample import handed_in

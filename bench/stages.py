@@ -17,8 +17,7 @@ from unittest.mock import patch
 
 import click
 
-from autograder import exercise as exercises
-from autograder.exercise import ROOT
+from autograder import ROOT, exercise as exercises
 from autograder.judge import Session, answers, judge
 from autograder.sandbox.host import Worker, Zygote
 

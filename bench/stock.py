@@ -17,10 +17,10 @@ import click
 import nbformat
 from rich.console import Console
 
-from autograder import exercise as exercises
+from autograder import ROOT, exercise as exercises
 from autograder.attacks import TOLD, Attack, Surroundings, _handed_in, attack, corpus
 from autograder.course import Course
-from autograder.exercise import ROOT, replace_definitions
+from autograder.exercise import replace_definitions
 from autograder.grading import grade
 from autograder.judge import answers
 from autograder.sample import handed_in as handed_in_ours
