@@ -28,6 +28,7 @@ MOST_AT_REST, MOST_GROWTH = 64 * MEGABYTE, 25  # an archive may unpack to so muc
 KINDS = (".ipynb", ".py")
 ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar", ".zst")
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others take memory as the archive pleases
+# What zipfile raises on what is no archive that it can read.
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError)
 PACK_ANEW = "Pack it anew with nothing but notebooks in it, or put the notebook itself into the archive folder"
 

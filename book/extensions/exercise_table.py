@@ -54,8 +54,15 @@ class ExerciseTable(SphinxDirective):
 
     def _row_of(self, facts: dict) -> list[nodes.Node]:
         name, points = facts["name"], facts["points"].values()
-        links = self._words(f"{{doc}}`/exercises/{name}/{name}`"), self._words(f"{{doc}}`/book/{facts['chapter']}`")
+        chapter = f"{self._subject(facts['chapter'])} </book/{facts['chapter']}>"
+        links = self._words(f"{{doc}}`/exercises/{name}/{name}`"), self._words(f"{{doc}}`{chapter}`")
         return [*links, *map(nodes.Text, (facts["difficulty"], str(facts["minutes"]), str(len(points)), f"{sum(points):g}"))]
+
+    def _subject(self, chapter: str) -> str:
+        """Return a chapter's title without the question in it, which a phone has no room for."""
+        path = Path(self.env.srcdir) / "book" / f"{chapter}.md"
+        self.env.note_dependency(str(path))
+        return re.search(r"^# ([^:\n]+)", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
 
     def _together(self, facts: list[dict]) -> list[nodes.Node]:
         minutes = sum(each["minutes"] for each in facts)

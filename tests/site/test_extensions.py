@@ -127,7 +127,7 @@ def test_the_table_lists_the_exercises_of_the_book_and_adds_up(write_page, tmp_p
         (tmp_path / "exercises" / name / f"{name}.md").write_text(f"# Exercise {name}\n")
         (tmp_path / "exercises" / name / "exercise.json").write_text(json.dumps({"name": name, **FACTS}))
     (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "04.md").write_text("# Softmax\n")
+    (tmp_path / "book" / "04.md").write_text("# Softmax: what becomes of the scores?\n")
     page, _ = write_page("# Exercises\n\n```{exercise-table}\n```\n")
     rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr.*?</tr>", page, re.DOTALL)]
     assert rows[1:] == [
