@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from contextlib import nullcontext
 
 import click
 from rich.markup import escape
@@ -69,14 +70,25 @@ def grade(
     exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None, jobs: int | None, cluster: str | None, db: str | None
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    if jobs != 1 and not cluster:
-        forking.begin()
+    from .sandbox.levels import offered, required
+    from .sandbox.mother import Mother
+
+    sandbox = offered() if level == "best" else required(trust_submissions, level)
+    with Mother(sandbox) if not cluster else nullcontext() as mother:
+        if jobs != 1 and not cluster:
+            forking.begin()
+        _grade(exercise, again, sandbox, seconds, jobs, cluster, db, mother)
+
+
+def _grade(exercise, again, sandbox, seconds, jobs, cluster, db, mother) -> None:
+    """Grade, by the mother that imports torch behind the wall and the process that imports it for the judges: both have begun."""
     from .course import Course
     from .exercise import all_names, load
     from .files import write_whole
+    from .grading import grade as run, judged_before
     from .jobs import judges, room
     from .limits import Limits, asked_limits
-    from .sandbox.levels import offered, required
+    from .report import report_page
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
@@ -85,13 +97,9 @@ def grade(
     if not count:
         console.print(f"Nothing to grade: put notebooks under {short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
-    sandbox = offered() if level == "best" else required(trust_submissions, level)
     jobs = min(jobs or room(), count)
     changed: list = []
-    with judges(jobs, sandbox, cluster) as executor:
-        from .grading import grade as run, judged_before  # nbgrader takes a second to import: meanwhile the judges start
-        from .report import report_page
-
+    with judges(jobs, sandbox, cluster, mother) as executor:
         if not again and (before := judged_before(course, names, limits, sandbox)):
             console.print(f"{before} of {count} were judged before; {count - before} to judge")
         where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"

@@ -110,14 +110,14 @@ class Surroundings:
 def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
     """Return in what the attack has succeeded; nothing where it was stopped."""
     exercise = exercises.load("single_head")
-    before = descendants(zygote.pid)
+    before = descendants(zygote.mother.pid)
     with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
         found = {v.check: v for v in judge(exercise, session.learner, seed=7)}
     problems = [
         f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})" for check, verdict in found.items()
         if verdict.outcome.value not in one.expected(check)
     ]
-    left = descendants(zygote.pid) - before
+    left = descendants(zygote.mother.pid) - before
     return problems + around.damage() + [f"process {pid} was left" for pid in left] + _traces(zygote, exercise)
 
 

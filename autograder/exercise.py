@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jupytext
 from nbformat import NotebookNode
@@ -17,10 +18,11 @@ from .form import Place, check_form, check_header, places_of
 from .hints import HINTS, Hints, hints_of, is_hints
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .kit.forbidden import names
-from .kit.notebook import load_tests
 from .kit.source import defined_names
-from .kit.suite import Test, tests_of
 from .known import Known, read_known
+
+if TYPE_CHECKING:
+    from .kit.suite import Test
 
 SOLUTIONS = ROOT / "solutions"
 _kept: list = []
@@ -79,6 +81,8 @@ class Exercise:
 
     @cached_property
     def tests(self) -> list[Test]:
+        from .kit.suite import load_tests, tests_of  # these need torch, and whoever only enters marks does not
+
         return tests_of(load_tests(self.folder / f"test_{self.name}.py"))
 
     @cached_property

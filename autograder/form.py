@@ -10,6 +10,7 @@ from .kit.cells import ANSWER, SETUP, TEXT
 from .kit.forbidden import LISTS
 from .kit.source import imported_names
 from .shapes import check_shapes
+from .sources import tested
 
 if TYPE_CHECKING:
     from .exercise import Exercise
@@ -117,9 +118,9 @@ def _check_doors(exercise: Exercise, file: str) -> None:
 
 
 def _check_tests(exercise: Exercise, place_of: dict[str, Place]) -> None:
-    tested = {test.check for test in exercise.tests}
+    with_tests = tested(exercise)
     file = f"{exercise.name}.py"
-    if orphans := tested - set(exercise.checks):
+    if orphans := with_tests - set(exercise.checks):
         raise AuthorError(f"test_{file}: check {sorted(orphans)} has no cell in {file}")
-    if untested := set(exercise.checks) - tested:
+    if untested := set(exercise.checks) - with_tests:
         raise AuthorError(f"{place_of[sorted(untested)[0]]}: no test in test_{file} is marked with this check")

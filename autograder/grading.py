@@ -21,13 +21,13 @@ from .feedback import feedback_page
 from .files import remove_half_written, write_all
 from .jobs import Here, judges
 from .journal import Entry
-from .judging import Task, judged_text, our_failure
 from .kit.outcome import Verdict
 from .limits import Limits
 from .lock import held
 from .notebooks import annotated, rebuilt
 from .sandbox.levels import Level, required
 from .submission import Submission, check_learner, is_learner, read
+from .task import Task, judged_text, our_failure
 
 log = getLogger("autograder")
 LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
@@ -166,10 +166,11 @@ def grade(
         books.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
-        for name in names:
+        submissions = course.submissions(names)
+        for name in dict.fromkeys(name for _, name in submissions):
             books.prepare(gradebook, course.gradebook_url, exercises.load(name))
         grader, waiting = Grader(course, limits, again, level, executor), []
-        for learner, name in course.submissions(names):
+        for learner, name in submissions:
             yield learner, name, None
             if (work := _begin(grader, learner, exercises.load(name))) is not None:
                 waiting.append(work)

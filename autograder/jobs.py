@@ -4,19 +4,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing.util import Finalize
 from typing import Iterator
 
 import psutil
 
-from . import forking, judging
+from . import forking
 from .errors import CannotGoOn
 from .sandbox.confine import libc
 from .sandbox.levels import Level, required
+from .sandbox.mother import Mother
 
 DIE_WITH_PARENT = 1  # of prctl
 STARTS = 3
@@ -30,21 +32,26 @@ def room() -> int:
 
 
 @contextmanager
-def judges(jobs: int, level: Level | None, cluster: str | None = None) -> Iterator[Judges]:
-    """Return an executor of so many judges, or of a cluster's; they end with the block, at once if it ends in an error."""
-    executor = _on(cluster, level) if cluster else Here() if jobs == 1 else Pool(jobs, level)
-    try:
-        yield executor
-    except BaseException:
-        executor.end()
-        raise
-    executor.shutdown()
+def judges(jobs: int, level: Level | None, cluster: str | None = None, mother: Mother | None = None) -> Iterator[Judges]:
+    """Return an executor of so many judges, or of a cluster's; they end with the block, at once if it ends in an error.
+
+    Zygotes come from `mother`, if she has been started already, and else from one that is started and ended here.
+    """
+    level = required() if level is None else level
+    with nullcontext(mother) if cluster or mother else Mother(level) as mother:
+        executor = _on(cluster, level) if cluster else Here(mother) if jobs == 1 else Pool(jobs, mother)
+        try:
+            yield executor
+        except BaseException:
+            executor.end()
+            raise
+        executor.shutdown()
 
 
-def _on(address: str, level: Level | None) -> Judges:
+def _on(address: str, level: Level) -> Judges:
     from .cluster import Cluster  # dask takes a second to import
 
-    return Cluster(address, required() if level is None else level, AHEAD)
+    return Cluster(address, level, AHEAD)
 
 
 class Judges(Executor):
@@ -63,7 +70,16 @@ class Judges(Executor):
 class Here(Judges):
     """Judges in this process, while it is asked to."""
 
+    def __init__(self, mother: Mother | None = None):
+        self._mother = mother
+        self._judging = None  # what needs torch: imported for the first submission
+
     def submit(self, function, *args) -> Future:
+        if self._judging is None:
+            from . import judging
+
+            self._judging = judging
+            judging.begin(self._mother and self._mother.door)
         future: Future = Future()
         try:
             future.set_result(function(*args))
@@ -72,15 +88,17 @@ class Here(Judges):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        judging.close()
+        if self._judging is not None:
+            self._judging.begin(None)
+            self._judging.close()
 
 
 class Pool(Judges):
     """Judges in processes of their own, started anew when one of them dies."""
 
-    def __init__(self, jobs: int, level: Level | None):
+    def __init__(self, jobs: int, mother: Mother):
         self.ahead = AHEAD * jobs
-        self._jobs, self._level = jobs, level
+        self._jobs, self._mother = jobs, mother
         self._pool: ProcessPoolExecutor | None = None
         self._start()
 
@@ -95,9 +113,9 @@ class Pool(Judges):
         raise CannotGoOn(f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts")
 
     def _try_to_start(self) -> None:
-        self._pool = ProcessPoolExecutor(self._jobs, forking.begin(), _begin, (self._level,))
+        self._pool = ProcessPoolExecutor(self._jobs, forking.begin(), _begin, (self._mother.level, self._mother.door))
         for _ in range(self._jobs):
-            self._pool.submit(os.getpid)  # starts a process, which starts its zygote while others are busy
+            self._pool.submit(os.getpid)  # starts a process, which asks for its zygote while others are busy
 
     def submit(self, function, *args) -> Future:
         try:
@@ -121,13 +139,16 @@ class Pool(Judges):
             process.join()
 
 
-def _begin(level: Level | None) -> None:
-    """Make a judge of a fresh process: its zygote starts, and ends with it."""
+def _begin(level: Level, door: socket.socket) -> None:
+    """Make a judge of a fresh process: it gets its zygote, which ends with it."""
+    from . import judging  # here, in the judge: torch has been imported there
+
     libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # with the server that forked it
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends us
     signal.signal(signal.SIGTERM, _leave)
     Finalize(None, judging.close, exitpriority=10)
+    judging.begin(door)
     try:
         judging.own_zygote(level)
     except CannotGoOn:
@@ -144,5 +165,7 @@ def _end_with_the_run() -> None:
 
 
 def _leave(*about_the_signal) -> None:
+    from . import judging
+
     judging.close()
     os._exit(0)

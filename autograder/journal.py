@@ -18,7 +18,7 @@ from .sandbox.levels import Level
 from .sources import needed_by
 from .submission import Submission
 
-JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "pairs.py", "sources.py", "submission.py")
+JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "pairs.py", "sources.py", "submission.py", "task.py")
 LIBRARIES = ("torch", "numpy", "ipython")
 WHY = {
     "answers": "the answers changed",

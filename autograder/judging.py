@@ -4,45 +4,18 @@ What comes in are sources and what goes out are words: no object of a learner's 
 """
 from __future__ import annotations
 
-import json
+import socket
 import threading
-from dataclasses import asdict, dataclass
 
 from . import exercise as exercises
 from .errors import CannotGoOn
 from .judge import Session, judge
 from .kit.outcome import Outcome, Verdict
-from .limits import Limits
 from .sandbox.host import Zygote
-from .sandbox.levels import Level
-from .submission import Submission
+from .sandbox.levels import Level, Unavailable
+from .task import Task, our_failure
 
 _own = threading.local()  # a zygote dies with the thread that started it
-
-
-@dataclass(frozen=True)
-class Task:
-    """One submission, the checks of it that are to be judged, and how."""
-
-    submission: Submission
-    checks: tuple[str, ...]
-    seed: int
-    limits: Limits
-    level: Level | None = None  # of the sandbox; None: the one that every command asks for
-
-    def as_text(self) -> str:
-        return json.dumps({**asdict(self), "level": None if self.level is None else self.level.name})
-
-    @classmethod
-    def of(cls, text: str) -> Task:
-        told = json.loads(text)
-        submission, level = Submission(**told["submission"]), told["level"]
-        return cls(submission, tuple(told["checks"]), told["seed"], Limits(**told["limits"]), None if level is None else Level[level])
-
-
-def judged_text(text: str) -> str:
-    """Return the verdicts on a task, as text; raises `Unavailable`."""
-    return json.dumps([asdict(verdict) for verdict in judged(Task.of(text))])
 
 
 def judged(task: Task) -> list[Verdict]:
@@ -77,20 +50,30 @@ def _judged_once(task: Task) -> tuple[list[Verdict], int]:
     return verdicts, failures + doubts
 
 
-def our_failure(task: Task, reason: str) -> list[Verdict]:
-    """Return verdicts that say that we failed; they are no zeros."""
-    points = exercises.load(task.submission.exercise).checks
-    return [Verdict(check, Outcome.JUDGE_FAILED, points[check], reason=reason) for check in task.checks]
+def begin(door: socket.socket | None) -> None:
+    """Let the zygotes of this thread come from the mother behind a door."""
+    _own.door = door
 
 
 def own_zygote(level: Level | None) -> Zygote:
     """Return the zygote of this thread, started if there is none; raises `CannotGoOn`, `Unavailable` among it."""
     if getattr(_own, "zygote", None) is None:
         try:
-            _own.zygote = Zygote(level)
+            _own.zygote = _from_the_mother(level) or Zygote(level)
         except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
             raise CannotGoOn(f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again") from None
     return _own.zygote
+
+
+def _from_the_mother(level: Level | None) -> Zygote | None:
+    """Return a zygote that comes from the mother that others have too; None where there is none, or none any more."""
+    if getattr(_own, "door", None) is None:
+        return None
+    try:
+        return Zygote(level, _own.door)
+    except Unavailable:
+        _own.door = None
+        return None
 
 
 def close() -> None:

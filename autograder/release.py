@@ -19,9 +19,7 @@ from traitlets.config import Config
 
 from . import ROOT, exercise as exercises
 from .exercise import Exercise, chapter_title, digest, kept, read
-from .judge import print_of
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
-from .kit.suite import VISIBLE_SEED
 from .shapes import drawings, with_pictures
 from .sources import needed
 
@@ -167,6 +165,9 @@ def _lines(value) -> str:
 
 
 def _visible_prints(exercise: Exercise, mistake: str) -> dict:
+    from .judge import print_of  # it needs torch, and whoever only enters marks does not
+    from .kit.suite import VISIBLE_SEED
+
     tests = [t.name for t in exercise.tests if not t.hidden]
     prints = {name: print_of(exercise.name, mistake, name, VISIBLE_SEED) for name in tests}
     return {name: print_ for name, print_ in prints.items() if print_}
@@ -247,4 +248,7 @@ def _remove_others(target: Path, wanted: set[Path]) -> list[Path]:
     stale = {f.parent for f in left}
     for folder in stale:
         shutil.rmtree(folder)
-    return sorted(stale)
+    modules = {f for f in (target / "kit").glob("*.py") if f not in wanted}
+    for module in modules:
+        module.unlink()
+    return sorted(stale | modules)

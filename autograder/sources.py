@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
-from .exercise import Exercise
+if TYPE_CHECKING:
+    from .exercise import Exercise
 
 
 def needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
@@ -18,10 +20,22 @@ def needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
 
 def needed_by(exercise: Exercise, check: str) -> str:
     """Return the source of a check's tests and of all that they use; comments and layout do not count."""
-    path = exercise.folder / f"test_{exercise.name}.py"
-    others = {test.name for test in exercise.tests if test.check != check}
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    return "\n".join(map(ast.unparse, needed([node for node in body if getattr(node, "name", None) not in others])))
+    return "\n".join(map(ast.unparse, needed([node for node in _tests(exercise) if _check_of(node) in (None, check)])))
+
+
+def tested(exercise: Exercise) -> set[str]:
+    """Return the checks that an exercise has tests of. Nothing is run for that: whoever only enters marks has no use for torch."""
+    return {check for node in _tests(exercise) if (check := _check_of(node))}
+
+
+def _tests(exercise: Exercise) -> list[ast.stmt]:
+    return ast.parse((exercise.folder / f"test_{exercise.name}.py").read_text(encoding="utf-8")).body
+
+
+def _check_of(node: ast.stmt) -> str | None:
+    """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
+    marks = [mark for mark in getattr(node, "decorator_list", []) if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)]
+    return next((mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None)
 
 
 def _is_idle(node: ast.stmt, used: set[str]) -> bool:

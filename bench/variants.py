@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Iterator
 from unittest.mock import patch
 
-from autograder.sandbox import host
+from autograder.sandbox import mother
 from autograder.sandbox.host import Zygote
 from autograder.sandbox.levels import Level
 from autograder.sandbox.room import Room
@@ -58,7 +58,7 @@ VARIANTS = [
 @contextmanager
 def zygote(variant: Variant) -> Iterator[Zygote]:
     """Yield a zygote of this variant; raises `Unavailable`."""
-    with patch.object(host, "Room", lambda level: _Altered(level, variant)):
+    with patch.object(mother, "Room", lambda level: _Altered(level, variant)):
         started = Zygote(variant.level)
     with started:
         yield started

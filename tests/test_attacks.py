@@ -58,6 +58,6 @@ def test_nothing_is_left_behind_when_the_zygote_ends(at):
     except Unavailable as error:
         pytest.skip(str(error))
     zygote.fork(Limits())  # and never ended
-    family, room = descendants(zygote.pid) | {zygote.pid}, zygote.room.path
+    family, room = descendants(zygote.mother.pid) | {zygote.mother.pid}, zygote.mother.room.path
     zygote.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()] and not room.exists()

@@ -16,7 +16,7 @@ from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
 from autograder.kit.operations import Handle, Object
 from autograder.kit.outcome import Outcome, Raised, Stopped, Wrong
-from autograder.kit.show import small
+from autograder.kit.values import small
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.host import Worker, _value

@@ -14,7 +14,11 @@ import pytest
 from autograder.course import Course
 from autograder.grading import grade
 from autograder.jobs import judges
+from autograder.limits import Limits
 from autograder.sample import handed_in
+from autograder.sandbox import wire
+from autograder.sandbox.host import Zygote
+from autograder.sandbox.mother import Mother
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
 
@@ -54,9 +58,50 @@ def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
     assert killed and everything(fresh) == everything(alone)
 
 
+@pytest.mark.parametrize("kin", ["mother", "zygote"])
+def test_a_mother_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
+    killed = []
+    with Mother(level) as mother, judges(2, level, mother=mother) as executor:
+        for learner, _, entry in grade(fresh, ["single_head"], level=level, executor=executor):
+            if not killed and (found := _zygotes(mother)):
+                killed = [psutil.Process(mother.pid) if kin == "mother" else found[0]]
+                killed[0].kill()
+    assert killed and everything(fresh) == everything(alone)
+
+
+@pytest.mark.parametrize("word", ["while True: pass", "import time; time.sleep(1000)"], ids=["computes", "sleeps"])
+def test_no_worker_outlives_its_judge(level, word):
+    """Its zygote sees that the judge is gone; where that is gone too, the mother ends it, and has zygotes for others as before."""
+    with Mother(level) as mother, Zygote(level, mother.door) as other:
+        for end in (lambda zygote: zygote.close(), lambda zygote: max(_zygotes(mother), key=lambda p: p.create_time()).kill()):
+            zygote, before = Zygote(level, mother.door), set(_below(mother))
+            worker = zygote.fork(Limits())
+            wire.send(worker.link, {"do": "begin", "forbidden": []})
+            wire.send(worker.link, {"do": "cell", "source": word})
+            born = set(_below(mother)) - before
+            end(zygote)
+            assert born and not psutil.wait_procs(born, timeout=20)[1]
+        with other.fork(Limits()).link:
+            pass
+
+
+def _below(mother: Mother) -> list[psutil.Process]:
+    return psutil.Process(mother.pid).children(recursive=True)
+
+
+def _zygotes(mother: Mother) -> list[psutil.Process]:
+    """Return the children of the process that has imported torch: the first below that has any."""
+    family = [psutil.Process(mother.pid), *_below(mother)]
+    return next((p.children() for p in family if len(p.children()) > 1), [])
+
+
 def _judges() -> list[psutil.Process]:
-    """Return the processes that have a zygote, the parents of bubblewrap or of a bare zygote."""
-    return [p for p in psutil.Process().children(recursive=True) if "forkserver" in " ".join(p.cmdline()) and p.children() and "forkserver" not in " ".join(p.children()[0].cmdline())]
+    """Return what the server has forked that forks judges."""
+    return [p for p in psutil.Process().children(recursive=True) if _is_forked(p) and _is_forked(p.parent())]
+
+
+def _is_forked(process: psutil.Process) -> bool:
+    return "multiprocessing.forkserver" in " ".join(process.cmdline())
 
 
 def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
@@ -117,6 +162,12 @@ def test_nbgrader_judges_ahead_and_gives_the_same_marks(fresh, alone, command):
 def test_a_command_begins_without_torch(command):
     """What forks the judges imports it at the same time."""
     command("python", "-c", "import autograder.__main__, sys; assert not {'torch', 'numpy'} & set(sys.modules)")
+
+
+def test_who_only_enters_marks_needs_no_torch(fresh, command):
+    """Judges and what is behind the wall import it meanwhile; the gradebook's side has other things to import."""
+    watched = "import sys, runpy; sys.modules['torch'] = None; sys.argv = ['autograder', 'grade', '--jobs', '2', 'single_head']; runpy.run_module('autograder', run_name='__main__')"
+    assert "4 of 4" in command("python", "-c", watched).stdout
 
 
 def test_notebooks_that_are_written_are_notebooks(alone):

@@ -101,7 +101,7 @@ def test_who_computes_is_out_of_time_at_once(waited, computed, is_idle):
 
 def dead_zygote(session) -> None:
     os.kill(_pid_of(session, "zygote"), signal.SIGKILL)
-    session._zygote._process.wait()
+    session._zygote.mother._process.wait()
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["with a worker", "without"])

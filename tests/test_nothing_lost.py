@@ -192,7 +192,7 @@ def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_
 def _pid_of(session, victim: str) -> int:
     import psutil
 
-    tree = psutil.Process(session._zygote._process.pid)
+    tree = psutil.Process(session._zygote.mother.pid)
     return max(tree.children(recursive=True), key=lambda p: (p.create_time(), p.pid)).pid if victim == "worker" else tree.pid
 
 

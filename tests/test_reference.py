@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from autograder import exercise as exercises
 from autograder.kit.cells import ANSWER, Cell, run_here
-from autograder.kit.expect import expect
+from autograder.kit import expect
 
 SIZES = st.integers(1, 6)
 DTYPES = st.sampled_from([torch.float64, torch.float32])

@@ -129,6 +129,9 @@ def test_answers_that_somebody_wrote_into_exercises_are_not_kept_silently(tmp_pa
     before = path.read_text()
     path.write_text(before.replace("not answered yet", "my answer"))
     assert path in write_exercises(tmp_path) and path.read_text() == before
+    left = tmp_path / "kit" / "of_an_earlier_release.py"
+    left.write_text("")
+    assert write_exercises(tmp_path) == [left] and not left.exists()
 
 
 RULES = {

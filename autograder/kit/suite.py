@@ -1,14 +1,16 @@
 """Tests as ordinary functions: how they are marked, found and run."""
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Callable
 
 from .draw import Draw
 from .outcome import JudgeFailed, Outcome, Stopped, Verdict, Wrong
-from .show import small
+from .values import small
 
 # Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
 VISIBLE_SEED = 0
@@ -74,6 +76,14 @@ def _names_used(code: CodeType, around: dict) -> set[str]:
         beside = (getattr(around.get(name), "__code__", None) for name in each.co_names)
         codes += [found for found in (*each.co_consts, *beside) if isinstance(found, CodeType) and found not in codes]
     return {name for each in codes for name in each.co_names}
+
+
+def load_tests(path: Path) -> ModuleType:
+    """Return the module of tests at `path`, loaded apart from all others."""
+    spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def tests_of(module: ModuleType) -> list[Test]:

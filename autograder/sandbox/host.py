@@ -1,11 +1,9 @@
-"""The judge's side of the sandbox: starting the zygote, talking to workers, ending them."""
+"""The judge's side of the sandbox: getting a zygote, talking to workers, ending them."""
 from __future__ import annotations
 
-import array
 import os
 import signal
 import socket
-import subprocess
 import time
 from dataclasses import dataclass
 from typing import Callable
@@ -15,7 +13,7 @@ from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopp
 from ..limits import Limits
 from . import wire
 from .levels import Level, Unavailable, required
-from .room import Room
+from .mother import Mother
 
 START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
@@ -27,39 +25,30 @@ TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimi
 class Zygote:
     """A process that has imported torch and forks workers, locked in at some level; `close` ends it.
 
-    Raises `Unavailable` where the level cannot be had.
+    It comes from the mother behind `door`, or from one of its own. Raises `Unavailable` where the level cannot be had.
     """
 
-    def __init__(self, level: Level | None = None):
+    def __init__(self, level: Level | None = None, door: socket.socket | None = None):
         self.level = required() if level is None else level
-        self.room = Room(self.level)
         self._prepared = False
+        self.mother = Mother(self.level) if door is None else None
         self._link, theirs = socket.socketpair()
         try:
-            self._process = subprocess.Popen(
-                self.room.command(theirs.fileno()), pass_fds=[theirs.fileno()], cwd=self.room.path,
-                env=self.room.environment(), stdin=subprocess.DEVNULL, stderr=self.room.errors, start_new_session=True,
-            )
-        except BaseException:
-            self._link.close()
-            self.room.close()
-            raise
-        finally:
-            theirs.close()
-        self._try_out()
-
-    def _try_out(self) -> None:
-        """Fork a worker and end it: a level is there only when the whole of it works."""
-        try:
-            wire.receive(self._link, time.monotonic() + START_SECONDS)
-            self.fork(Limits()).end()
-        except (wire.Closed, wire.BadFrame, TimeoutError) as error:
-            reason = self.room.last_words() or str(error)
+            self._begin(door or self.mother.door, theirs)
+        except (ConnectionError, TimeoutError) as error:
+            reason = (self.mother.room.last_words() if self.mother else "") or str(error)
             self.close()
             raise Unavailable(self.level, reason) from None
         except BaseException:
             self.close()
             raise
+
+    def _begin(self, door: socket.socket, theirs: socket.socket) -> None:
+        """Come to life, fork a worker and end it: a level is there only when the whole of it works."""
+        with theirs:
+            socket.send_fds(door, [b"."], [theirs.fileno()])
+        wire.receive(self._link, time.monotonic() + START_SECONDS)
+        self.fork(Limits()).end()
 
     def __enter__(self) -> Zygote:
         return self
@@ -69,23 +58,15 @@ class Zygote:
 
     def close(self) -> None:
         self._link.close()
-        try:
-            self._process.wait(HOUSEKEEPING_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self.room.close()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        if self.mother is not None:
+            self.mother.close()
 
     def fork(self, limits: Limits) -> Worker:
         """Return a fresh worker, locked in."""
         mine, theirs = socket.socketpair()
-        wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
-        self._link.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))])
-        theirs.close()
+        with theirs:
+            wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
+            socket.send_fds(self._link, [b"."], [theirs.fileno()])
         worker = Worker(self, mine, _answer(self._link)["pid"], limits)
         _answer(mine)  # it is locked in
         worker.born = worker.use()

@@ -1,4 +1,4 @@
-"""What a zygote finds around it: the files that it may see, and the command that starts it there."""
+"""What the mother finds around it: the files that it may see, and the command that starts it there."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,7 @@ WALLS = ("--hostname", "sandbox", "--die-with-parent", "--new-session")
 # No user namespace for root: in one, bubblewrap would leave it every capability.
 ROOTS_WALLS = "--unshare-pid --unshare-ipc --unshare-net --unshare-uts --unshare-cgroup-try --cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID".split()
 OURS = ("__init__.py", "kit", "sandbox/__init__.py", "sandbox/confine.py", "sandbox/wire.py", "sandbox/worker.py", "sandbox/zygote.py")
-NOBODY = 60719  # a user that no system has; bubblewrap started by root would leave the zygote root
+NOBODY = 60719  # a user that no system has; bubblewrap started by root would leave the mother root
 START = """
 import json, sys
 told = json.loads(sys.argv[1])
@@ -54,40 +54,40 @@ class Room:
             target.parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if (PACKAGE / name).is_dir() else shutil.copyfile
             copy(PACKAGE / name, target)
-        for path in (self.path, *self.path.rglob("*")):  # the zygote may be another user
+        for path in (self.path, *self.path.rglob("*")):  # the mother may be another user
             path.chmod(0o755 if path.is_dir() else 0o644)
 
-    def command(self, link: int) -> list[str]:
-        """Return the command that starts the zygote with its end of a socket.
+    def command(self, door: int) -> list[str]:
+        """Return the command that starts the mother with its end of a socket.
 
         Raises `Unavailable`.
         """
         if self.level is not Level.bubblewrap:
             site = [*dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))]
-            told = self._told(link, [str(self.path), *site], readable=_libraries() if self.level else None)
+            told = self._told(door, [str(self.path), *site], readable=_libraries() if self.level else None)
             return [sys.executable, "-I", "-c", START, json.dumps(told)]
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise Unavailable(self.level, "there is no bwrap command")
         root = os.getuid() == 0
-        told = self._told(link, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
+        told = self._told(door, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
         return [bubblewrap, *(ROOTS_WALLS if root else ("--unshare-all",)), *WALLS, *self._files(), "--", _inside(_interpreter()), "-I", "-c", START, json.dumps(told)]
 
     def last_words(self) -> str:
-        """Return the end of what the zygote has said before it failed."""
+        """Return the end of what the mother has said before it failed."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace").strip()[-600:]
 
     def environment(self) -> dict[str, str]:
-        """Return the zygote's environment: one thread everywhere, so that it is safe to fork; a thread of a learner's reserves little memory."""
+        """Return the mother's environment: one thread everywhere, so that it is safe to fork; a thread of a learner's reserves little memory."""
         home = HOME if self.level is Level.bubblewrap else str(self.path)
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         libraries = {"LD_LIBRARY_PATH": "/opt/python/lib"} if self.level is Level.bubblewrap and not _of_the_system() else {}
         return {"HOME": home, "IPYTHONDIR": home, "MPLCONFIGDIR": home, "MPLBACKEND": "agg", "PATH": "/usr/bin:/bin", "MALLOC_ARENA_MAX": "2", **threads, **libraries}
 
-    def _told(self, link: int, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
-        """Return what the zygote must know of its room; writes the filter of system calls into it."""
-        told = {"link": link, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
+    def _told(self, door: int, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
+        """Return what the mother must know of its room; writes the filter of system calls into it."""
+        told = {"door": door, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
         if self.level is not Level.none:
             try:
                 program = calls.program(alone=apart)

@@ -9,8 +9,9 @@ import resource
 import socket
 
 from ..kit.cells import silence_check
+from ..kit.classify import classify
 from ..kit.forbidden import Guard
-from ..kit.operations import Operations, classify
+from ..kit.operations import Operations
 from ..kit.outcome import Stopped
 from . import confine, wire
 

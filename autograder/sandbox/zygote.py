@@ -1,19 +1,20 @@
-"""The zygote: imports torch once, then forks one worker for each submission.
+"""Behind the wall: the mother imports torch once and forks a zygote for each judge, which forks a worker for each submission.
 
-It reads requests from the judge on one socket and never runs a tensor operation: a process that
-has used torch's thread pool cannot be forked safely. It holds nothing worth stealing.
+A zygote reads requests from its judge on one socket. Neither it nor the mother ever runs a tensor operation: a process
+that has used torch's thread pool cannot be forked safely. They hold nothing worth stealing.
 """
 from __future__ import annotations
 
-import array
 import gc
 import os
 import re
 import resource
+import select
 import signal
 import socket
 import time
 from pathlib import Path
+from typing import Iterator
 
 import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
 import torch
@@ -28,21 +29,78 @@ torch.cpu.get_capabilities()
 
 
 def main(told: dict) -> None:
-    """Serve the judge until it closes the link; `told` is what the room's owner says of the room."""
-    judge = socket.socket(fileno=told["link"])
+    """Give a zygote, a fork of this process, to each judge that sends a socket, until nobody is left who could.
+
+    `told` is what the room's owner says of the room.
+    """
+    door = socket.socket(fileno=told["door"])
     told["filter"] = Path(told["filter"]).read_bytes() if told["filter"] else b""
     told["megabytes_at_rest"] = _address_space()
-    confine.adopt_orphans()
     shell = _shell()
     gc.collect()
     gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
+    confine.adopt_orphans()
+    zygotes: set[int] = set()
+    bell = _Bell()
+    for link in _knocks(door, bell, zygotes):
+
+        def live() -> None:
+            bell.put_away()
+            door.close()
+            serve(link, shell, told)
+
+        try:
+            zygotes.add(_fork_once(live))
+        except OSError:  # no more processes, or no memory: the judge sees its link end, and asks for a mother of its own
+            pass
+        link.close()
+    for zygote in zygotes:  # each ends its worker, and then itself
+        os.waitpid(zygote, 0)
+    _end_orphans()
+    os._exit(0)  # there is nothing to put in order: an orderly end of torch takes a tenth of a second
+
+
+def _knocks(door: socket.socket, bell: _Bell, zygotes: set[int]) -> Iterator[socket.socket]:
+    """Yield the sockets that judges send; meanwhile end what zygotes that died have left."""
+    while True:
+        ready, _, _ = select.select([door, bell.heard], [], [])
+        if bell.heard in ready:
+            bell.heard.recv(4096)
+            _end_orphans(zygotes)
+        if door in ready:
+            knock, links, _, _ = socket.recv_fds(door, 1, 1)
+            if not knock:
+                return
+            yield from (socket.socket(fileno=link) for link in links)
+
+
+class _Bell:
+    """Rings when a child has ended."""
+
+    def __init__(self):
+        self.heard, self._rung = socket.socketpair()
+        self._rung.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *about_the_signal: None)
+        signal.set_wakeup_fd(self._rung.fileno(), warn_on_full_buffer=False)
+
+    def put_away(self) -> None:
+        """Be as any process again."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.heard.close()
+        self._rung.close()
+
+
+def serve(judge: socket.socket, shell, told: dict) -> None:
+    """Fork workers for one judge until it closes the link; then end what is left of them."""
+    confine.adopt_orphans()
     wire.send(judge, {"ready": os.getpid()})
     while True:
         try:
             request = wire.receive(judge)
             wire.send(judge, _do(judge, shell, told, **request))
         except wire.Closed:
-            return
+            return _end_orphans()
 
 
 def _do(judge: socket.socket, shell, told: dict, do: str, **rest) -> dict:
@@ -69,11 +127,13 @@ def _shell():
     shell = InteractiveShell.instance(colors="NoColor", history_length=0)
     shell.showtraceback = lambda *args, **kwargs: None  # errors travel on the wire
     shell.showsyntaxerror = lambda *args, **kwargs: None
+    shell.run_cell("pass", store_history=False, silent=True)  # what the first cell imports is there for every worker then
     return shell
 
 
 def _fork(judge: socket.socket, shell, limits: dict, told: dict) -> dict:
-    link = _take_socket(judge)
+    _, (fd,), _, _ = socket.recv_fds(judge, 1, 1)
+    link = socket.socket(fileno=fd)
 
     def work() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -124,14 +184,6 @@ def _fork_apart(work) -> int:
     return int(answer)
 
 
-def _take_socket(judge: socket.socket) -> socket.socket:
-    """Return the socket that the judge sends beside its request."""
-    size = array.array("i").itemsize
-    _, extras, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(size))
-    (fd,) = array.array("i", extras[0][2][:size])
-    return socket.socket(fileno=fd)
-
-
 def _use(pid: int) -> dict:
     """Return what the kernel has counted of a worker up to now: seconds of all its threads, the most memory it held."""
     peak = HIGH_WATER.search(Path(f"/proc/{pid}/status").read_bytes())
@@ -155,12 +207,21 @@ def _end(pid: int) -> dict:
     return {"own": own, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
 
-def _end_orphans() -> None:
-    """End what a worker without a pid namespace has left; there is one worker at a time."""
-    while orphans := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-        for orphan in map(int, orphans):
+def _end_orphans(spared: set[int] = frozenset()) -> None:
+    """End what came to this process from others that died, and reap what has ended.
+
+    At the level bubblewrap a worker leaves nothing, and elsewhere there is one at a time.
+    """
+    while orphans := _children() - spared:
+        for orphan in orphans:
             os.kill(orphan, signal.SIGKILL)
             os.waitpid(orphan, 0)
+    for child in [child for child in spared if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG)]:
+        spared.remove(child)
+
+
+def _children() -> set[int]:
+    return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
 def _address_space() -> int:

@@ -5,8 +5,8 @@ import sys
 import types
 from dataclasses import dataclass
 
+from .classify import classify
 from .forbidden import found_in, message
-from .operations import classify
 from .outcome import Forbidden, NoAnswer, Stopped
 from .source import defined_names  # noqa: F401  (asked for here by its users)
 

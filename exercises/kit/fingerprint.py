@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .outcome import Named, Raised, Wrong
-from .show import small
+from .values import small
 
 SUMS = 4
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from .operations import Handle, Object, Operations
 from .outcome import Wrong
-from .show import call
+from .values import call
 
 
 class Learner:

@@ -1,12 +1,10 @@
 """`check("name")`: the learner's door."""
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from . import fingerprint
 from .cells import ANSWER, CHECK, SETUP, TRY, Cell, run_here
@@ -18,7 +16,7 @@ from .outcome import Outcome, Verdict
 from .progress import Progress
 from .show import as_html, as_text, display
 from .source import defined_names
-from .suite import VISIBLE_SEED, judge_check, tests_of
+from .suite import VISIBLE_SEED, judge_check, load_tests, tests_of
 
 
 class Checker:
@@ -98,14 +96,6 @@ def _cell(cell: dict) -> Cell:
     tried = TRY in cell["metadata"].get("tags", [])
     kind = TRY if tried else CHECK if marks.get("grade") else ANSWER if marks.get("solution") else SETUP
     return Cell(str(cell.get("id", "")), kind, "".join(cell["source"]))
-
-
-def load_tests(path: Path) -> ModuleType:
-    """Return the module of tests at `path`, loaded apart from all others."""
-    spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _insist(verdicts: list[Verdict]) -> None:

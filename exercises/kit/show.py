@@ -1,61 +1,15 @@
-"""Values and verdicts as text that is small enough to read."""
+"""Verdicts as text and as a coloured box."""
 from __future__ import annotations
 
-import reprlib
 from html import escape
-
-import torch
-from torch import Tensor
 
 from .outcome import Outcome, Verdict
 
-MOST_NUMBERS = 40
-MOST_LETTERS = 200
 STYLE = {
     Outcome.PASSED: ("#1a7f37", "#f0fff4"),
     Outcome.NO_ANSWER: ("#57606a", "#f6f8fa"),
 }
 NOT_YET = ("#b35900", "#fff8f0")
-
-
-class _Brief(reprlib.Repr):
-    """Renders the first parts of a container, however many there are: a stranger may have filled it."""
-
-    def __init__(self):
-        super().__init__()
-        self.maxlevel = 3
-        self.maxtuple = self.maxlist = self.maxdict = 10
-        self.maxstring = self.maxlong = self.maxother = MOST_LETTERS
-
-    def repr_Tensor(self, value: Tensor, level: int) -> str:
-        return small(value)
-
-
-BRIEF = _Brief()
-
-
-def small(value) -> str:
-    """Return a value as short text: a small tensor whole, a large one by its shape."""
-    if value is None:
-        return ""
-    if not isinstance(value, Tensor):
-        return BRIEF.repr(value)[:MOST_LETTERS]
-    if value.numel() > MOST_NUMBERS:
-        return f"tensor of shape {tuple(value.shape)}"
-    return _numbers(value)
-
-
-def _numbers(value: Tensor) -> str:
-    shown = value.to(torch.float64).round(decimals=4) if value.dtype.is_floating_point else value
-    text = str(shown.tolist())
-    # Axes of length one say nothing here; the nesting of brackets keeps the shape.
-    return text.replace("], [", "],\n [") if value.ndim > 1 and len(text) > 60 else text
-
-
-def call(name: str, args: tuple, kwargs: dict) -> str:
-    """Return a call as a learner would have typed it."""
-    parts = [small(a) or "None" for a in args] + [f"{key} = {small(a) or 'None'}" for key, a in kwargs.items()]
-    return f"{name}({', '.join(parts)})" if sum(map(len, parts)) < 60 else f"{name}(\n  " + ",\n  ".join(parts) + ")"
 
 
 def as_text(verdict: Verdict, below: str = "") -> str:

@@ -10,7 +10,7 @@ from torch import Tensor
 from .cost import one_thread
 from .operations import Object
 from .outcome import Wrong
-from .show import small
+from .values import small
 
 FEWEST_TRIES = 4
 PATIENCE_SECONDS = 0.5

@@ -1,0 +1,31 @@
+"""What comes out of a learner's code, as one of the closed list of outcomes."""
+from __future__ import annotations
+
+import traceback
+
+from .forbidden import Used
+from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
+
+
+def classify(error: BaseException) -> Exception:
+    """Return the outcome that an exception out of the learner's code stands for."""
+    if isinstance(error, Used):
+        return Forbidden(str(error))
+    if isinstance(error, Stopped):
+        return error
+    if isinstance(error, NotImplementedError):
+        return NoAnswer(str(error) or "the answer is still the one that was handed out")
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return MemoryLimit("more memory was asked for than a check may use")
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    return Raised(type(error).__name__, " ".join(str(error).split())[:300], _place(error))
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of learner's code that the error passed through."""
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [f for f in frames if "ipykernel" in f.filename or f.filename.startswith("<")]
+    return f"in {mine[-1].name}, line {mine[-1].lineno}" if mine else ""

@@ -1,0 +1,54 @@
+"""The mother: the one process behind the wall that imports torch. Each judge gets a fork of it, its zygote."""
+from __future__ import annotations
+
+import socket
+import subprocess
+
+from .levels import Level
+from .room import Room
+
+END_SECONDS = 30  # on a busy machine
+
+
+class Mother:
+    """Starts at once, and is ready when it is; to whoever sends a socket through its `door` it gives a zygote. `close` ends it.
+
+    Raises `Unavailable` where a level cannot be had for want of a program or library; a zygote's trial says of the rest.
+    This module, like all that it imports, does without torch: what starts a mother may have something else to do meanwhile.
+    """
+
+    def __init__(self, level: Level):
+        self.level = level
+        self.room = Room(level)
+        self.door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # several judges may knock at once
+        try:
+            self._process = subprocess.Popen(
+                self.room.command(theirs.fileno()), pass_fds=[theirs.fileno()], cwd=self.room.path,
+                env=self.room.environment(), stdin=subprocess.DEVNULL, stderr=self.room.errors, start_new_session=True,
+            )
+        except BaseException:
+            self.door.close()
+            self.room.close()
+            raise
+        finally:
+            theirs.close()
+
+    def __enter__(self) -> Mother:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        """End it; its zygotes end with their judges."""
+        self.door.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.room.close()
