@@ -1,4 +1,4 @@
-"""A check rejects no right work: nothing depends on threads, on random state, on how numbers lie in memory, or on how far away minus infinity is."""
+"""A check rejects no right work: nothing depends on threads, on random state, on the device, on how numbers lie in memory, or on how far away minus infinity is."""
 import random
 import re
 
@@ -27,9 +27,9 @@ def chunked_attention(query, key, value, chunk, mask=None):
 """
 
 
-def failures(exercise, learner: Learner, seed: int = 5) -> dict[str, str]:
+def failures(exercise, learner: Learner, seed: int = 5, measured: bool = True) -> dict[str, str]:
     """Return what each test that fails says of a learner."""
-    tests = [test for check in exercise.checks for test in counted(exercise, check)]
+    tests = [test for check in exercise.checks for test in counted(exercise, check) if measured or not test.measures]
     told = {test.name: failure(test, learner, seed, reference_learner(exercise.name)) for test in tests}
     return {name: str(error) for name, error in told.items() if error}
 
@@ -50,6 +50,13 @@ def test_right_answers_pass_with_other_threads_and_other_random_numbers(elsewher
     exercise = exercises.load(name)
     for known in (None, *exercise.variants[: MOST.get(name)]):
         assert failures(exercise, own_learner(exercise, known)) == {}, known and known.name
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))])
+@pytest.mark.parametrize("name", ALL)
+def test_right_answers_pass_wherever_their_inputs_lie(name, device):
+    """Not those that measure: what a GPU holds and how long it computes, nobody counts."""
+    assert failures(exercises.load(name), reference_learner(name).on(device), measured=False) == {}
 
 
 @pytest.mark.parametrize("name", ALL)

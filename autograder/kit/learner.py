@@ -68,7 +68,7 @@ class Callee:
 
     def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
         """Return the gradients with respect to the named arguments."""
-        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick)
+        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
@@ -79,7 +79,7 @@ class Callee:
 
     def trained(self, *args, **kwargs) -> tuple[int, int]:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""
-        return self.learner._ask("trained", self, args, kwargs)
+        return self.learner._ask("trained", self, args, kwargs, device=self.learner._device)
 
     def trial(self, name: str, ask):
         """Return with which words a test of the learner's refuses the implementation called `name`, or None.

@@ -67,12 +67,12 @@ class Operations:
             found = self._differentiate(result, list(leaves.values()))
         return tuple(self._plain(grad) for grad in found)
 
-    def trained(self, target, args: tuple, kwargs: dict):
+    def trained(self, target, args: tuple, kwargs: dict, device: str | None = None):
         """Return how many numbers of the module learn, and how many of those get a gradient, from one backward pass."""
         module = self._object(target)
         with self._watched(), torch.enable_grad():
             parameters = [p for p in module.parameters() if p.requires_grad]
-            found = self._differentiate(self._run(target, args, kwargs, None), parameters)
+            found = self._differentiate(self._run(target, args, kwargs, device), parameters)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
 
