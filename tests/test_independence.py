@@ -1,4 +1,5 @@
-"""A check rejects no right work: nothing depends on threads, on random state, on the device, on how numbers lie in memory, or on how far away minus infinity is."""
+"""A check rejects no right work: nothing depends on threads, on random state, on the device, on the order of layers, on how numbers lie in memory, or on how far away minus infinity is."""
+import ast
 import random
 import re
 
@@ -57,6 +58,42 @@ def test_right_answers_pass_with_other_threads_and_other_random_numbers(elsewher
 def test_right_answers_pass_wherever_their_inputs_lie(name, device):
     """Not those that measure: what a GPU holds and how long it computes, nobody counts."""
     assert failures(exercises.load(name), reference_learner(name).on(device), measured=False) == {}
+
+
+class _FromTheLastOn(ast.NodeTransformer):
+    """Has a module make its layers in the other order, so that each draws other numbers and stands in another place."""
+
+    def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.FunctionDef:
+        if function.name == "__init__":
+            places = [place for place, node in enumerate(function.body) if isinstance(node, ast.Assign) and "nn." in ast.unparse(node.value)]
+            for place, node in zip(places, [function.body[place] for place in reversed(places)]):
+                function.body[place] = node
+                if isinstance(node.value, ast.GeneratorExp):  # a layer for each name
+                    node.targets[0].elts.reverse()
+        return function
+
+
+def _from_the_last_on(exercise) -> list[Cell]:
+    return [Cell(c.id, c.kind, ast.unparse(_FromTheLastOn().visit(ast.parse(c.source)))) for c in exercise.code]
+
+
+def _has_layers(name: str) -> bool:
+    exercise = exercises.load(name)
+    return any(other.source != ast.unparse(ast.parse(cell.source)) for cell, other in zip(exercise.code, _from_the_last_on(exercise)))
+
+
+WITH_LAYERS = [name for name in ALL if _has_layers(name)]
+
+
+def test_there_are_layers_to_put_in_another_order():
+    assert {"single_head", "cross_attention", "multi_head", "feed_forward", "encoder_layer", "capstone", "grouped_query", "kv_cache"} <= set(WITH_LAYERS)
+
+
+@pytest.mark.parametrize("name", WITH_LAYERS)
+def test_layers_may_be_made_in_any_order(name):
+    exercise = exercises.load(name)
+    namespace, _ = run_here(_from_the_last_on(exercise), exercise.promised, [])
+    assert failures(exercise, local(namespace, NoGuard())) == {}
 
 
 @pytest.mark.parametrize("name", ALL)
