@@ -2,11 +2,14 @@
 
 Without a file the reference answer is judged. The mark of each check is printed at the end.
 """
+import getpass
 import secrets
+import tempfile
 from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 from autograder import exercise as exercises
 from autograder.judge import Session, reference_learner
@@ -15,10 +18,11 @@ from autograder.kit.show import as_text
 from autograder.kit.suite import blame, explain, test_of
 from autograder.limits import Limits
 from autograder.sandbox.host import Zygote
-from autograder.sandbox.levels import required
+from autograder.sandbox.levels import Level, required
 from autograder.submission import read
 
 ERRORS = pytest.StashKey[dict]()
+GPU_LOCK = Path(tempfile.gettempdir()) / f"attention-gpu-{getpass.getuser()}.lock"  # one queue for whatever processes want a GPU
 
 
 def pytest_addoption(parser):
@@ -44,18 +48,36 @@ def zygote(request):
 
 
 @pytest.fixture(scope="module")
-def learner(request):
+def session(request):
+    """The submission in the sandbox; None where the reference answer is judged."""
     exercise = exercises.load(request.path.parent.name)
     path = request.config.getoption("--submission")
     if path is None:
-        yield reference_learner(exercise.name)
+        yield None
         return
     submission = read(path, "learner", exercise)
     zygote = request.getfixturevalue("zygote")
     # A GPU's driver reserves more address space than any limit that would mean something.
     limits = Limits(memory_megabytes=0) if torch.cuda.is_available() else Limits()
     with Session(zygote, exercise, submission.answers, limits, submission.lost_names) as session:
-        yield session.learner
+        yield session
+
+
+@pytest.fixture(scope="module")
+def learner(request, session):
+    return session.learner if session else reference_learner(request.path.parent.name)
+
+
+@pytest.fixture(autouse=True)
+def queue_for_the_gpu(request):
+    """Let one test at a time have the GPU. Its worker ends with it: a context that an error has spoilt would fail all tests to come."""
+    if not _wants_gpu(request.node):
+        yield
+        return
+    with FileLock(GPU_LOCK):
+        yield
+    if session := request.getfixturevalue("session"):
+        session.close()
 
 
 @pytest.fixture
@@ -68,17 +90,23 @@ def draw(request):
     return test_of(request.function).draw(request.config.option.seed)
 
 
+def _wants_gpu(item) -> bool:
+    return getattr(item.function, "gpu", False)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    if getattr(item.function, "gpu", False) and not torch.cuda.is_available():
+    if _wants_gpu(item) and not torch.cuda.is_available():
         pytest.skip("there is no GPU here")
+    if _wants_gpu(item) and item.config.option.submission and required(item.config.option.trust_submissions) is not Level.none:
+        pytest.skip("no worker sees a GPU at this level of the sandbox; with ATTENTION_LEVEL=none and --trust-submissions it does")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
     check = getattr(item.function, "check", None)
-    if call.when == "call" and check and not getattr(item.function, "gpu", False):
+    if call.when == "call" and check and not _wants_gpu(item):
         errors = item.config.stash[ERRORS].setdefault(item.path.parent.name, {}).setdefault(check, [])
         if call.excinfo is not None:
             test = test_of(item.function)

@@ -1,12 +1,17 @@
 """Three doors, one definition of each test: the marks agree, check by check."""
 import re
 import sqlite3
+import subprocess
+import sys
 
 import pytest
+from filelock import FileLock
 
 from autograder import exercise as exercises
 from autograder.grading import grade
 from autograder.kit.outcome import Outcome
+from solutions.conftest import GPU_LOCK
+from tests.conftest import ROOT
 
 
 # One stands for all; the others ask for what no other does: tests on trial, costs, long calls, a module that remembers.
@@ -50,6 +55,27 @@ def test_grade_nbgrader_and_pytest_give_the_same_marks(class_, course, command):
         marks, path = ours[learner], course.handed_in(learner, class_.name)
         done = command("python", "-m", "pytest", f"solutions/{class_.name}", "--submission", path, "--seed", course.seed(), "-q", code=None)
         assert _printed(done.stdout) == marks, learner
+
+
+PRETEND = "import sys, torch, pytest; torch.cuda.is_available = lambda: True; sys.exit(pytest.main(sys.argv[1:]))"
+
+
+def test_tests_for_a_gpu_queue_for_it(single_head):
+    """Processes that pretend to have one: the first holds the queue, the second has to wait for it and fails only then, having none."""
+    words = [sys.executable, "-c", PRETEND, "solutions/single_head", "-k", "gpu", "-q", "-p", "no:cacheprovider"]
+    with FileLock(GPU_LOCK):
+        waiting = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(15)
+    said = waiting.communicate(timeout=120)[0]
+    assert "1 failed" in said and re.search("CUDA|NVIDIA", said), said
+
+
+def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_in, single_head):
+    path = hand_in("ada", single_head)
+    words = [sys.executable, "-c", PRETEND, "solutions/single_head", "-k", "gpu", "-q", "-rs", "-p", "no:cacheprovider", "--submission", path]
+    said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "1 skipped" in said and "no worker sees a GPU at this level of the sandbox" in said, said
 
 
 def _gradebook(course) -> dict:

@@ -37,6 +37,7 @@ BODIES = {
     "sys.exit": ("import sys; sys.exit()", Outcome.RAISED),
     "a bytearray too large": ("bytearray(8 << 30)", Outcome.MEMORY),
     "a tensor too large": ("return torch.ones(8 << 30)", Outcome.MEMORY),
+    "more than a GPU holds": ("raise torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 8.00 GiB')", Outcome.MEMORY),
     "a list without end": ("held = []\n    while True: held.append(bytearray(1 << 20))", Outcome.MEMORY),
     "an error": ("return 1 / 0", Outcome.RAISED),
     "an error that cannot be printed": ("class E(Exception):\n        __str__ = None\n    raise E()", Outcome.RAISED),

@@ -6,6 +6,8 @@ import traceback
 from .forbidden import Used
 from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
 
+GPU_IS_FULL = "OutOfMemoryError"  # torch's; by its name, since this module does without torch
+
 
 def classify(error: BaseException) -> Exception:
     """Return the outcome that an exception out of the learner's code stands for."""
@@ -15,7 +17,7 @@ def classify(error: BaseException) -> Exception:
         return error
     if isinstance(error, NotImplementedError):
         return NoAnswer(str(error) or "the answer is still the one that was handed out")
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or type(error).__name__ == GPU_IS_FULL or "can't allocate memory" in str(error):
         return MemoryLimit("more memory was asked for than a check may use")
     if isinstance(error, KeyboardInterrupt):
         return error
