@@ -51,18 +51,19 @@ console = Console(stderr=True)
 
 
 @click.command(help=__doc__)
-@click.option("--size", "sizes", multiple=True, default=[30], show_default=True, help="Submissions in a class; may be given more than once.")
+@click.option("--size", "sizes", multiple=True, default=["30"], show_default=True, help="Submissions in a class, or as 300x1 with how many rounds; may be given more than once.")
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--otter", "few", default=3, show_default=True, help="Submissions that Otter judges in each round.")
 @click.option("--jobs", default=len(os.sched_getaffinity(0)), show_default="the cores")
 @click.option("--alone", multiple=True, type=int, help="Submissions in a class that only this project grades, once, with its memory watched; may be given more than once.")
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
-def main(sizes: tuple[int, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
-    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "rounds": rounds, "classes": [], "alone": []}
-    for size in sizes:
+def main(sizes: tuple[str, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
+    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": [], "alone": []}
+    for told_size in sizes:
+        size, _, own = told_size.partition("x")
         with tempfile.TemporaryDirectory(prefix="speed-") as folder, _cluster(folder) as address:
-            found["classes"].append(_race(Path(folder), size, rounds, few, jobs, address))
+            found["classes"].append(_race(Path(folder), int(size), int(own or rounds), few, jobs, address))
     for size in alone:
         with tempfile.TemporaryDirectory(prefix="speed-") as folder:
             found["alone"].append(_alone(Path(folder), size, jobs))
@@ -106,7 +107,7 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: st
             marks[name] = read()
         load.append(busy())
         _agree(marks)
-    return {"size": size, "otter": few, "load": load, "seconds": {name: [round(s, 2) for s in each] for name, each in seconds.items()}}
+    return {"size": size, "rounds": rounds, "otter": few, "load": load, "seconds": {name: [round(s, 2) for s in each] for name, each in seconds.items()}}
 
 
 def _agree(marks: dict[str, dict]) -> None:
@@ -297,12 +298,13 @@ def _lonely(found: dict) -> Iterator[str]:
 
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
-    said = f"{told(found)}; {found['jobs']} judges, {found['rounds']} rounds."
+    said = f"{told(found)}; {found['jobs']} judges."
     tables = []
     for each in found["classes"]:
         lines = ["| way | seconds | ms each | times ours |", "|---|---:|---:|---:|"]
         lines += [f"| {name}{' (first ' + count + ')' if int(count) != each['size'] else ''} | {middle} | {each_ms} | {share} |" for count, name, _, middle, _, each_ms, share in _rows(each)]
-        tables.append(f"**{each['size']} submissions**\n\n" + "\n".join(lines))
+        rounds = f"{each['rounds']} round" + "s" * (each["rounds"] > 1)
+        tables.append(f"**{each['size']} submissions**, {rounds}\n\n" + "\n".join(lines))
     return "\n\n".join([said, *tables, *_lonely(found)]) + "\n"
 
 
