@@ -1,8 +1,12 @@
 """The proof of the tests: every known mistake and variant against every check."""
 from __future__ import annotations
 
-from . import exercise as exercises
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+
+from . import exercise as exercises, forking
 from .exercise import Exercise
+from .jobs import room
 from .judge import counted, known_learner, reference_learner
 from .kit.outcome import Outcome
 from .kit.suite import judge_check
@@ -12,9 +16,25 @@ from .known import Known
 def matrix(names: list[str], seed: int) -> dict:
     """Return what every known answer does in every check, and the problems that this shows."""
     found = [exercises.load(name) for name in names]
-    mistakes = {e.name: {m.name: _mistake_row(e, m, seed) for m in e.mistakes} for e in found}
-    variants = {e.name: {v.name: _row(e, v, seed) for v in e.variants} for e in found}
+    rows = dict(zip(names, _rows_of_all(names, seed)))
+    mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
     return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
+
+
+def _rows_of_all(names: list[str], seed: int) -> list[dict]:
+    """Return the rows of each exercise; several are proven side by side."""
+    if len(names) == 1:
+        return [_rows(*names, seed)]
+    with ProcessPoolExecutor(room(), forking.begin()) as processes:
+        return list(processes.map(_rows, names, repeat(seed)))
+
+
+def _rows(name: str, seed: int) -> dict:
+    exercise = exercises.load(name)
+    return {
+        "mistakes": {mistake.name: _mistake_row(exercise, mistake, seed) for mistake in exercise.mistakes},
+        "variants": {variant.name: _row(exercise, variant, seed) for variant in exercise.variants},
+    }
 
 
 def _mistake_row(exercise: Exercise, known: Known, seed: int) -> dict:
