@@ -1,4 +1,4 @@
-"""The process that judges are forked from. It imports torch once for all of them, while the command that began it imports its own.
+"""The process that judges are forked from. It imports torch once for all of them, while the command that began it imports nbgrader and what else enters marks.
 
 So this module, and whatever is imported before it is asked, must not import torch.
 """
