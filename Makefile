@@ -73,6 +73,7 @@ bench: environment $(RIVALS)/installed
 	@mkdir -p _build
 	@$(RUN) -m bench.layers --json _build/layers.json --page book/measured/layers.md
 	@$(RUN) -m bench.stages --page book/measured/stages.md
+	@$(RUN) -m bench.clicks --page book/measured/clicks.md
 	@$(RUN) -m bench.speed $(addprefix --size ,$(or $(SIZES),30)) $(addprefix --alone ,$(ALONE)) --json _build/speed.json --page book/measured/speed.md
 
 attacks: environment

@@ -5,7 +5,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from autograder.course import Course  # noqa: E402  (the path comes first)
+from autograder import exercise as exercises  # noqa: E402  (the path comes first)
+from autograder.course import Course  # noqa: E402
 from autograder.gradebook import ask_no_program, be_patient, find_own_commands  # noqa: E402
 from autograder.nbgrader_door import take_back  # noqa: E402
 from autograder.release import stub_config, write_sources  # noqa: E402
@@ -42,6 +43,7 @@ c.ZipCollectApp.extractor_plugin = "autograder.collect.Extractor"
 c.ZipCollectApp.collector_plugin = "autograder.collect.Collector"
 c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "{assignment_id}" / "{collect_step}")
 
-# nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
+# A server reads this at each request. nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
+exercises.forget_if_changed()
 write_sources(course.root / "source")
 take_back(course)

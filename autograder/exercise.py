@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SOLUTIONS = ROOT / "solutions"
 _kept: list = []
+_seen: list = []  # what tells one state of the files in solutions/ from another
 BOOK = ROOT / "book"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -125,9 +126,18 @@ def kept(most: int = 128):
 
 
 def forget() -> None:
-    """Let all be read anew, so that a process that has run for days does not judge by exercises of then."""
+    """Let all be read anew."""
     for cache in _kept:
         cache.cache_clear()
+
+
+def forget_if_changed() -> None:
+    """Let all be read anew if a file of solutions/ is another than when this was last asked: a process that has run for days must not judge by exercises of then."""
+    global _seen
+    now = [(path, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns) for path in SOLUTIONS.rglob("*.py") for about in [path.stat()]]
+    if now != _seen:
+        _seen = now
+        forget()
 
 
 @kept()

@@ -34,11 +34,14 @@ from .journal import Entry
 from .limits import asked_limits
 from .lock import held
 from .notebooks import annotated, rebuilt
+from .sandbox.levels import required
+from .sandbox.mother import Mother
 from .submission import Submission, read
 
 log = getLogger("nbgrader")
 LOCK_SECONDS = 60.0
 BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from Rebuild until Judge
+WHOLE = (b"\n}", b"\n}\n")  # nbformat indents what stands inside, and JSON breaks no string: a file ends so only where it was written to its end
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -72,8 +75,12 @@ def take_back(course: Course) -> list[Path]:
 
 
 def _left(folder: Path) -> bool:
+    """Return whether the notebook there is not whole, or bears the name of a judge that is gone."""
     try:
-        judge = json.loads((folder / f"{folder.name}.ipynb").read_text(encoding="utf-8"))["metadata"].get(BEING_JUDGED)
+        text = (folder / f"{folder.name}.ipynb").read_bytes()
+        if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
+            return False  # the formgrader asks this of a whole class at each click: no time to parse
+        judge = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True
     return judge is not None and not alive(judge)
@@ -136,14 +143,14 @@ class Page(Exporter):
 class Ahead:
     """Judges the submissions that nbgrader will come to while it is busy with one: it takes them one by one."""
 
-    def __init__(self, course: Course, folders: Collection[str]):
+    def __init__(self, course: Course, folders: Collection[str], mother: Mother):
         self.folders = folders
         self._learners = [Path(folder).parts[-2] for folder in sorted(folders)]
         self._place = {learner: place for place, learner in enumerate(self._learners)}
         self._begun: dict[str, Work] = {}
         self._stack = ExitStack()
-        self._executor = self._stack.enter_context(judges(min(room(), len(folders)), None))
-        self._grader = Grader(course, asked_limits(), executor=self._executor)
+        self._executor = self._stack.enter_context(judges(min(room(), len(folders)), mother.level, mother=mother))
+        self._grader = Grader(course, asked_limits(), level=mother.level, executor=self._executor)
 
     def close(self) -> None:
         self._stack.close()
@@ -174,21 +181,33 @@ class Ahead:
 
 
 class _Runs:
-    """The judges of the run that this process is at. A server, such as the formgrader's, sees many runs."""
+    """The judges of the run that this process is at.
+
+    A server, such as the formgrader's, sees many runs, most of one submission. The mother stays for the next: torch takes her a second.
+    """
 
     now: Ahead | None = None
+    mother: Mother | None = None
 
     @classmethod
     def entry(cls, course: Course, submission: Submission, folders: Collection[str]) -> Entry:
         """Return what the judge says; judges start with the first submission of a run and end with the last."""
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
-            exercises.forget()  # an exercise may be another one than in the run before
-            cls.now = Ahead(course, folders)
+            exercises.forget_if_changed()
+            cls.now = Ahead(course, folders, cls._mother())
         entry = cls.now.entry(submission)
         if cls.now.is_last(submission):
             cls.close()
         return entry
+
+    @classmethod
+    def _mother(cls) -> Mother:
+        """Return one that lives, at the level that is asked for now."""
+        if cls.mother is None or not cls.mother.alive or cls.mother.level is not required():
+            cls.end()
+            cls.mother = Mother(required())
+        return cls.mother
 
     @classmethod
     def close(cls) -> None:
@@ -196,8 +215,16 @@ class _Runs:
         if ahead is not None:
             ahead.close()
 
+    @classmethod
+    def end(cls) -> None:
+        """End all that this process has started."""
+        cls.close()
+        mother, cls.mother = cls.mother, None
+        if mother is not None:
+            mother.close()
 
-atexit.register(_Runs.close)
+
+atexit.register(_Runs.end)
 
 
 def _submission(resources: dict) -> Submission:

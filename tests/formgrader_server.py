@@ -6,41 +6,53 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
 
+import psutil
 import pytest
 
-from tests.conftest import ROOT
+from autograder import ROOT
 
-TOKEN = "for-this-test-only"
+TOKEN = "for-this-machine-only"
 HEADERS = {"Authorization": f"token {TOKEN}"}
 
 
 @pytest.fixture
 def server(course):
+    with serving(ROOT, {**os.environ, "ATTENTION_COURSE": str(course.root)}) as (base, _):
+        yield base
+
+
+@contextmanager
+def serving(folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
+    """Yield the address and the process of a server that was started in a folder, and ends with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = [sys.executable, "-m", "jupyter", "server", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", f"--IdentityProvider.token={TOKEN}"]
-    environment = {**os.environ, "ATTENTION_COURSE": str(course.root)}
-    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = psutil.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     base = f"http://127.0.0.1:{port}"
     try:
         _wait_for(base, process)
-        yield base
+        yield base, process
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        if process.poll() is None:
+            process.terminate()
+            process.wait(timeout=30)
 
 
-def _wait_for(base: str, process) -> None:
+def _wait_for(base: str, process: psutil.Popen) -> None:
     for _ in range(300):
-        assert process.poll() is None, "the Jupyter server ended"
+        if process.poll() is not None:
+            raise RuntimeError("the Jupyter server ended")
         try:
             ask(base, "/api/status")
             return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    pytest.fail("the Jupyter server did not answer")
+    raise RuntimeError("the Jupyter server did not answer")
 
 
 def ask(base: str, path: str, method: str = "GET") -> str:

@@ -11,6 +11,7 @@ import nbformat
 import psutil
 import pytest
 
+from autograder import judging
 from autograder.course import Course
 from autograder.grading import grade
 from autograder.jobs import judges
@@ -83,6 +84,26 @@ def test_no_worker_outlives_its_judge(level, word):
             assert born and not psutil.wait_procs(born, timeout=20)[1]
         with other.fork(Limits()).link:
             pass
+
+
+def test_a_mother_of_no_zygotes_ends_by_herself(level):
+    """A server that grades now and then keeps one for the next time; whoever comes too late has to start one."""
+    with Mother(level, idle_seconds=2) as mother:
+        zygote = Zygote(level, mother.door)
+        time.sleep(6)
+        zygote.fork(Limits()).end()  # it is at work, for however long
+        assert mother.alive
+        zygote.close()
+        psutil.Process(mother.pid).wait(60)
+        assert not mother.alive
+        judging.begin(mother.door)
+        try:
+            own = judging.own_zygote(level)
+            assert own.mother is not None
+            own.fork(Limits()).end()
+        finally:
+            judging.close()
+            judging.begin(None)
 
 
 def _below(mother: Mother) -> list[psutil.Process]:

@@ -1,6 +1,7 @@
 """Whatever happens to a run, the next one ends with the marks of an undisturbed one."""
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -220,6 +221,18 @@ def test_what_a_killed_nbgrader_left_is_taken_back(graded):
     graded.autograded("claude", "single_head").unlink()
     assert sorted(f.parent.name for f in nbgrader_door.take_back(graded)) == ["alan", "barbara", "claude"]
     assert finished.exists() and nbgrader_door.take_back(graded) == []
+
+
+def test_a_notebook_that_was_cut_off_anywhere_is_taken_for_no_whole_one(graded):
+    path = graded.autograded("ada", "single_head")
+    whole = path.read_text()
+    for end in [brace.end() for brace in re.finditer("}", whole)][:-1]:
+        path.write_text(whole[:end])
+        assert nbgrader_door._left(path.parent), whole[:end][-80:]
+    notebook = json.loads(whole)
+    notebook["cells"][0]["source"] = f"a learner writes {nbgrader_door.BEING_JUDGED}"
+    path.write_text(json.dumps(notebook))
+    assert not nbgrader_door._left(path.parent)
 
 
 def test_nothing_hidden_is_left_in_a_graded_course(undisturbed):

@@ -8,22 +8,24 @@ from .levels import Level
 from .room import Room
 
 END_SECONDS = 30  # on a busy machine
+IDLE_SECONDS = 600.0
 
 
 class Mother:
     """Starts at once, and is ready when it is; to whoever sends a socket through its `door` it gives a zygote. `close` ends it.
 
+    It ends by itself when it has had no zygotes for so many seconds: a server that judges now and then keeps it meanwhile.
     Raises `Unavailable` where a level cannot be had for want of a program or library; a zygote's trial says of the rest.
     This module, like all that it imports, does without torch: what starts a mother may have something else to do meanwhile.
     """
 
-    def __init__(self, level: Level):
+    def __init__(self, level: Level, idle_seconds: float = IDLE_SECONDS):
         self.level = level
         self.room = Room(level)
         self.door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # several judges may knock at once
         try:
             self._process = subprocess.Popen(
-                self.room.command(theirs.fileno()), pass_fds=[theirs.fileno()], cwd=self.room.path,
+                self.room.command(theirs.fileno(), idle_seconds), pass_fds=[theirs.fileno()], cwd=self.room.path,
                 env=self.room.environment(), stdin=subprocess.DEVNULL, stderr=self.room.errors, start_new_session=True,
             )
         except BaseException:
@@ -42,6 +44,10 @@ class Mother:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
 
     def close(self) -> None:
         """End it; its zygotes end with their judges."""

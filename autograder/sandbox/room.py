@@ -57,20 +57,20 @@ class Room:
         for path in (self.path, *self.path.rglob("*")):  # the mother may be another user
             path.chmod(0o755 if path.is_dir() else 0o644)
 
-    def command(self, door: int) -> list[str]:
-        """Return the command that starts the mother with its end of a socket.
+    def command(self, door: int, idle_seconds: float) -> list[str]:
+        """Return the command that starts the mother with its end of a socket, and the seconds for which it waits there in vain.
 
         Raises `Unavailable`.
         """
         if self.level is not Level.bubblewrap:
             site = [*dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))]
-            told = self._told(door, [str(self.path), *site], readable=_libraries() if self.level else None)
+            told = self._told(door, idle_seconds, [str(self.path), *site], readable=_libraries() if self.level else None)
             return [sys.executable, "-I", "-c", START, json.dumps(told)]
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise Unavailable(self.level, "there is no bwrap command")
         root = os.getuid() == 0
-        told = self._told(door, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
+        told = self._told(door, idle_seconds, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
         return [bubblewrap, *(ROOTS_WALLS if root else ("--unshare-all",)), *WALLS, *self._files(), "--", _inside(_interpreter()), "-I", "-c", START, json.dumps(told)]
 
     def last_words(self) -> str:
@@ -85,9 +85,9 @@ class Room:
         libraries = {"LD_LIBRARY_PATH": "/opt/python/lib"} if self.level is Level.bubblewrap and not _of_the_system() else {}
         return {"HOME": home, "IPYTHONDIR": home, "MPLCONFIGDIR": home, "MPLBACKEND": "agg", "PATH": "/usr/bin:/bin", "MALLOC_ARENA_MAX": "2", **threads, **libraries}
 
-    def _told(self, door: int, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
+    def _told(self, door: int, idle_seconds: float, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
         """Return what the mother must know of its room; writes the filter of system calls into it."""
-        told = {"door": door, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
+        told = {"door": door, "idle_seconds": idle_seconds, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
         if self.level is not Level.none:
             try:
                 program = calls.program(alone=apart)

@@ -29,7 +29,7 @@ torch.cpu.get_capabilities()
 
 
 def main(told: dict) -> None:
-    """Give a zygote, a fork of this process, to each judge that sends a socket, until nobody is left who could.
+    """Give a zygote, a fork of this process, to each judge that sends a socket, until nobody is left who could, or none has come for long.
 
     `told` is what the room's owner says of the room.
     """
@@ -42,7 +42,7 @@ def main(told: dict) -> None:
     confine.adopt_orphans()
     zygotes: set[int] = set()
     bell = _Bell()
-    for link in _knocks(door, bell, zygotes):
+    for link in _knocks(door, bell, zygotes, told["idle_seconds"]):
 
         def live() -> None:
             bell.put_away()
@@ -60,10 +60,12 @@ def main(told: dict) -> None:
     os._exit(0)  # there is nothing to put in order: an orderly end of torch takes a tenth of a second
 
 
-def _knocks(door: socket.socket, bell: _Bell, zygotes: set[int]) -> Iterator[socket.socket]:
+def _knocks(door: socket.socket, bell: _Bell, zygotes: set[int], idle_seconds: float) -> Iterator[socket.socket]:
     """Yield the sockets that judges send; meanwhile end what zygotes that died have left."""
     while True:
-        ready, _, _ = select.select([door, bell.heard], [], [])
+        ready, _, _ = select.select([door, bell.heard], [], [], None if zygotes else idle_seconds)
+        if not ready:
+            return
         if bell.heard in ready:
             bell.heard.recv(4096)
             _end_orphans(zygotes)
