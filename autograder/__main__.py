@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -12,6 +13,13 @@ from rich.markup import escape
 from . import ROOT, forking
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
 from .terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, short, with_progress
+
+if TYPE_CHECKING:
+    from .course import Course
+    from .grading import Change
+    from .journal import Entry
+    from .limits import Limits
+    from .sandbox.levels import Level
 
 
 @click.group()
@@ -74,37 +82,50 @@ def grade(
     from .sandbox.mother import Mother
 
     sandbox = offered() if level == "best" else required(trust_submissions, level)
-    with Mother(sandbox) if not cluster else nullcontext() as mother:
+    with nullcontext() if cluster else Mother(sandbox) as mother:
         if jobs != 1 and not cluster:
             forking.begin()
-        _grade(exercise, again, sandbox, seconds, jobs, cluster, db, mother)
+        # Torch is being imported, behind the wall and for the judges. What else is needed is imported meanwhile.
+        from .grading import grade as run
+        from .jobs import judges, room
+
+        course, names, limits, count = _asked(exercise, seconds, db)
+        jobs, changed = min(jobs or room(), count), []
+        with judges(jobs, sandbox, cluster, mother) as executor:
+            if not again:
+                _say_what_is_left(course, names, limits, sandbox, count)
+            where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
+            console.print(f"sandbox: {sandbox.name}, {where}")
+            entries = with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
+    _conclude(course, entries, changed)
 
 
-def _grade(exercise, again, sandbox, seconds, jobs, cluster, db, mother) -> None:
-    """Grade, by the mother that imports torch behind the wall and the process that imports it for the judges: both have begun."""
+def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:
+    """Return the course, the exercises to be graded in it, the limits, and how many submissions that are; without any, end."""
     from .course import Course
     from .exercise import all_names, load
-    from .files import write_whole
-    from .grading import grade as run, judged_before
-    from .jobs import judges, room
     from .limits import Limits, asked_limits
-    from .report import report_page
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
-    limits = Limits(request_seconds=seconds) if seconds else asked_limits()
     count = len(course.submissions(names))
     if not count:
         console.print(f"Nothing to grade: put notebooks under {short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
         sys.exit(1)
-    jobs = min(jobs or room(), count)
-    changed: list = []
-    with judges(jobs, sandbox, cluster, mother) as executor:
-        if not again and (before := judged_before(course, names, limits, sandbox)):
-            console.print(f"{before} of {count} were judged before; {count - before} to judge")
-        where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
-        console.print(f"sandbox: {sandbox.name}, {where}")
-        entries = with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
+    return course, names, Limits(request_seconds=seconds) if seconds else asked_limits(), count
+
+
+def _say_what_is_left(course: Course, names: list[str], limits: Limits, sandbox: Level, count: int) -> None:
+    from .grading import judged_before
+
+    if before := judged_before(course, names, limits, sandbox):
+        console.print(f"{before} of {count} were judged before; {count - before} to judge")
+
+
+def _conclude(course: Course, entries: list[Entry], changed: list[Change]) -> None:
+    from .files import write_whole
+    from .report import report_page
+
     print_marks(entries)
     print_changes(changed)
     report = course.root / "report.html"

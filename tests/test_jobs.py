@@ -19,6 +19,7 @@ from autograder.limits import Limits
 from autograder.sample import handed_in
 from autograder.sandbox import wire
 from autograder.sandbox.host import Zygote
+from autograder.sandbox.levels import Level
 from autograder.sandbox.mother import Mother
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
@@ -84,6 +85,16 @@ def test_no_worker_outlives_its_judge(level, word):
             assert born and not psutil.wait_procs(born, timeout=20)[1]
         with other.fork(Limits()).link:
             pass
+
+
+def test_no_judge_takes_a_zygote_from_a_mother_of_another_level(level):
+    with Mother(Level.none) as mother:
+        judging.begin(mother.door)
+        try:
+            assert judging.own_zygote(level).mother.level is level
+        finally:
+            judging.close()
+            judging.begin(None)
 
 
 def test_a_mother_of_no_zygotes_ends_by_herself(level):

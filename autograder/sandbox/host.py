@@ -25,7 +25,7 @@ TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimi
 class Zygote:
     """A process that has imported torch and forks workers, locked in at some level; `close` ends it.
 
-    It comes from the mother behind `door`, or from one of its own. Raises `Unavailable` where the level cannot be had.
+    It comes from the mother behind `door`, or from one of its own. Raises `Unavailable` where the level cannot be had, or is not the mother's.
     """
 
     def __init__(self, level: Level | None = None, door: socket.socket | None = None):
@@ -47,7 +47,9 @@ class Zygote:
         """Come to life, fork a worker and end it: a level is there only when the whole of it works."""
         with theirs:
             socket.send_fds(door, [b"."], [theirs.fileno()])
-        wire.receive(self._link, time.monotonic() + START_SECONDS)
+        there = wire.receive(self._link, time.monotonic() + START_SECONDS)["level"]
+        if there != self.level.name:
+            raise Unavailable(self.level, f"who was asked for it is at the level {there}")
         self.fork(Limits()).end()
 
     def __enter__(self) -> Zygote:

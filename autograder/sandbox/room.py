@@ -87,7 +87,7 @@ class Room:
 
     def _told(self, door: int, idle_seconds: float, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
         """Return what the mother must know of its room; writes the filter of system calls into it."""
-        told = {"door": door, "idle_seconds": idle_seconds, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
+        told = {"level": self.level.name, "door": door, "idle_seconds": idle_seconds, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
         if self.level is not Level.none:
             try:
                 program = calls.program(alone=apart)

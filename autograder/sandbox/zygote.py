@@ -96,7 +96,7 @@ class _Bell:
 def serve(judge: socket.socket, shell, told: dict) -> None:
     """Fork workers for one judge until it closes the link; then end what is left of them."""
     confine.adopt_orphans()
-    wire.send(judge, {"ready": os.getpid()})
+    wire.send(judge, {"ready": os.getpid(), "level": told["level"]})
     while True:
         try:
             request = wire.receive(judge)
