@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 import tarfile
+import time
 from concurrent.futures import Future
 from logging import getLogger
 
@@ -21,6 +22,7 @@ from .sandbox.levels import Level
 
 log = getLogger("autograder")
 CONNECT_SECONDS = 30
+COUNT_SECONDS = 1.0
 CARRIED = ("autograder", "solutions", "book", "_toc.yml")
 
 
@@ -29,6 +31,7 @@ class Cluster(Judges):
 
     def __init__(self, address: str, level: Level, ahead: int):
         self._address, self._deserted = address, False
+        self._for_each, self._counted = ahead, 0.0
         try:
             self._client = Client(address, timeout=CONNECT_SECONDS)
         except OSError as error:
@@ -37,7 +40,7 @@ class Cluster(Judges):
             workers = self._client.nthreads()
             if not workers:
                 raise CannotGoOn(f"the scheduler at {address} has no workers. Start some: dask worker {address} --nthreads 1")
-            self.ahead = ahead * len(workers)
+            self._workers = len(workers)
             self._client.subscribe_topic(Judge.name, _tell)
             self._client.register_plugin(Judge(_packed(), level.name, Judge.versions()))
         except BaseException as error:
@@ -54,6 +57,14 @@ class Cluster(Judges):
         # As words of our own: the scheduler opens what is submitted, and could not import a function of ours.
         call = f"__import__('distributed').get_worker().plugins[{Judge.name!r}].do({function.__module__!r}, {function.__name__!r}, args)"
         return self._there.submit(eval, call, {"args": args})
+
+    @property
+    def ahead(self) -> int:
+        """As many for each worker that is there now: a batch system gives and takes them."""
+        if self._client.status == "running" and time.monotonic() > self._counted + COUNT_SECONDS:
+            self._workers = self._client.scheduler_info(n_workers=0).get("n_workers", self._workers)
+            self._counted = time.monotonic()
+        return self._for_each * max(1, self._workers)
 
     def look(self) -> None:
         """Say, once each time, that no worker is there, and that one is back; raises `CannotGoOn` where the scheduler is gone."""

@@ -148,6 +148,22 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
 
 
+def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
+    assert cluster.ahead == 2
+    scheduler.worker()
+    scheduler.wait_for(3)
+    until = time.monotonic() + 60
+    while cluster.ahead != 3:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    for worker in workers:
+        _kill(worker)
+    scheduler.wait_for(1)
+    while cluster.ahead != 1:
+        assert time.monotonic() < until + 60
+        time.sleep(0.1)
+
+
 def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, caplog):
     cluster.look()
     assert not caplog.records
