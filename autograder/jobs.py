@@ -6,7 +6,9 @@ import os
 import signal
 import socket
 import threading
+import weakref
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import wait as wait_for
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from multiprocessing.util import Finalize
@@ -23,6 +25,7 @@ from .sandbox.mother import Mother
 DIE_WITH_PARENT = 1  # of prctl
 STARTS = 3
 JUDGE_BYTES = 2 << 30  # a judge, its zygote, and a worker that takes all it may
+LEAVE_SECONDS = 10  # for a judge that is asked to go
 AHEAD = 3  # submissions in hand for each judge, so that none waits for the gradebook
 
 
@@ -100,6 +103,7 @@ class Pool(Judges):
         self.ahead = AHEAD * jobs
         self._jobs, self._mother = jobs, mother
         self._pool: ProcessPoolExecutor | None = None
+        self._given: weakref.WeakSet[Future] = weakref.WeakSet()
         self._start()
 
     def _start(self) -> None:
@@ -119,14 +123,23 @@ class Pool(Judges):
 
     def submit(self, function, *args) -> Future:
         try:
-            return self._pool.submit(function, *args)
+            future = self._pool.submit(function, *args)
         except (BrokenProcessPool, EOFError, OSError):
             self.end()
             self._start()
-            return self._pool.submit(function, *args)
+            future = self._pool.submit(function, *args)
+        self._given.add(future)
+        return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+        """End the judges, when what was given them is done if that is asked for.
+
+        The library's own end gives each judge a word to go, through a queue whose lock they share: whichever is killed while
+        it holds that lock keeps all others, and us, waiting for ever.
+        """
+        if wait and not cancel_futures:
+            wait_for(self._given)
+        self.end()
 
     def end(self) -> None:
         if self._pool is None:
@@ -136,7 +149,10 @@ class Pool(Judges):
         for process in processes:
             process.terminate()
         for process in processes:
-            process.join()
+            process.join(LEAVE_SECONDS)
+            if process.is_alive():  # stopped, or asked in the moment before it began to wait for that lock
+                process.kill()
+                process.join()
 
 
 def _begin(level: Level, door: socket.socket) -> None:

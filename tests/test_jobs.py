@@ -71,6 +71,16 @@ def test_a_mother_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, l
     assert killed and everything(fresh) == everything(alone)
 
 
+def test_a_judge_that_never_goes_is_ended(fresh, alone):
+    """A stopped process hears no request to leave, as one that waits for a lock which a killed one holds."""
+    with judges(2, None) as executor:
+        list(grade(fresh, ["single_head"], executor=executor))
+        stopped, killed = _judges()
+        stopped.suspend()
+        killed.kill()
+    assert not psutil.wait_procs([stopped, killed], timeout=20)[1] and everything(fresh) == everything(alone)
+
+
 @pytest.mark.parametrize("word", ["while True: pass", "import time; time.sleep(1000)"], ids=["computes", "sleeps"])
 def test_no_worker_outlives_its_judge(level, word):
     """Its zygote sees that the judge is gone; where that is gone too, the mother ends it, and has zygotes for others as before."""
