@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from logging import getLogger
@@ -19,7 +19,7 @@ from .errors import CannotGoOn, Refused
 from .exercise import Exercise
 from .feedback import feedback_page
 from .files import remove_half_written, write_all
-from .jobs import Here, judges
+from .jobs import Here, Judges, judges
 from .journal import Entry
 from .kit.outcome import Verdict
 from .limits import Limits
@@ -31,7 +31,6 @@ from .task import Task, judged_text, our_failure
 
 log = getLogger("autograder")
 LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
-LOOK_SECONDS = 10.0
 AT_ONCE = 50  # submissions in one transaction, so that a statement has not more values than a database takes
 TRIES = 3  # a judge's process that dies takes with it what it was at, and what the others were at
 
@@ -63,7 +62,7 @@ class Work:
 class Grader:
     """Judges submissions of one course, by the executor that it is given, or in this process."""
 
-    def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Executor | None = None):
+    def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Judges | None = None):
         self.course, self.limits, self.again = course, limits, again
         self.level = required() if level is None else level  # of the sandbox
         self.seed = course.seed()
@@ -130,6 +129,7 @@ class Grader:
         if work.task is None:
             return []
         for number in range(TRIES):
+            self.executor.wait_for([work.future])
             try:
                 return [journal.verdict_of(told) for told in json.loads(work.future.result())]
             except CannotGoOn:
@@ -152,7 +152,7 @@ def changes(work: Work, entry: Entry) -> list[Change]:
 
 
 def grade(
-    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Executor | None = None, changed: list[Change] | None = None
+    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Judges | None = None, changed: list[Change] | None = None
 ) -> Iterator[tuple[str, str, Entry | None]]:
     """Grade all that was handed in, by the judges of an executor, or in this process.
 
@@ -184,8 +184,8 @@ def _done(grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], mos
         ready = [work for work in waiting if isinstance(work, Entry) or work.future is None or work.future.done()]
         if not ready and len(waiting) <= most:
             return
-        if not ready and not wait([work.future for work in waiting], LOOK_SECONDS, FIRST_COMPLETED).done:
-            grader.executor.look()
+        if not ready:
+            grader.executor.wait_for([work.future for work in waiting])
         ready = ready[:AT_ONCE]
         for work in ready:
             waiting.remove(work)

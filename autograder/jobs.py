@@ -7,12 +7,12 @@ import signal
 import socket
 import threading
 import weakref
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures import wait as wait_for
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
+from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
-from typing import Iterator
+from typing import Collection, Iterator
 
 import psutil
 
@@ -25,6 +25,7 @@ from .sandbox.mother import Mother
 DIE_WITH_PARENT = 1  # of prctl
 STARTS = 3
 JUDGE_BYTES = 2 << 30  # a judge, its zygote, and a worker that takes all it may
+LOOK_SECONDS = 10.0  # nothing has been done for so long: time to ask why
 LEAVE_SECONDS = 10  # for a judge that is asked to go
 AHEAD = 3  # submissions in hand for each judge, so that none waits for the gradebook
 
@@ -64,6 +65,11 @@ class Judges(Executor):
 
     def look(self) -> None:
         """Is asked for while nothing happens: who knows why says so."""
+
+    def wait_for(self, futures: Collection[Future]) -> None:
+        """Wait until one of them is done, and look whenever nothing is for a while."""
+        while not wait(futures, LOOK_SECONDS, FIRST_COMPLETED).done:
+            self.look()
 
     def end(self) -> None:
         """End at once, whatever is at work."""
@@ -138,13 +144,23 @@ class Pool(Judges):
         it holds that lock keeps all others, and us, waiting for ever.
         """
         if wait and not cancel_futures:
-            wait_for(self._given)
+            for future in list(self._given):
+                self.wait_for([future])
         self.end()
+
+    def look(self) -> None:
+        """Start anew if a judge is gone: it left half a result in the queue, and the library waits for the other half."""
+        if any(not process.is_alive() for process in self._processes()):
+            self.end()
+            self._start()
+
+    def _processes(self) -> list[BaseProcess]:
+        return list((self._pool._processes or {}).values())  # no public name before Python 3.14
 
     def end(self) -> None:
         if self._pool is None:
             return
-        processes = list((self._pool._processes or {}).values())  # no public name before Python 3.14
+        processes, results = self._processes(), self._pool._result_queue
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
@@ -153,6 +169,8 @@ class Pool(Judges):
             if process.is_alive():  # stopped, or asked in the moment before it began to wait for that lock
                 process.kill()
                 process.join()
+        if results is not None:
+            results._writer.close()  # the last open end: who waits for the rest of a result learns that there is none
 
 
 def _begin(level: Level, door: socket.socket) -> None:

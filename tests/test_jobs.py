@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import nbformat
 import psutil
 import pytest
 
-from autograder import judging
+from autograder import jobs, judging
 from autograder.course import Course
 from autograder.grading import grade
 from autograder.jobs import judges
@@ -69,6 +70,22 @@ def test_a_mother_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, l
                 killed = [psutil.Process(mother.pid) if kin == "mother" else found[0]]
                 killed[0].kill()
     assert killed and everything(fresh) == everything(alone)
+
+
+def test_half_a_result_keeps_nobody_waiting(monkeypatch):
+    monkeypatch.setattr(jobs, "LOOK_SECONDS", 1.0)
+    with judges(2, None) as executor:
+        executor.submit(len, b"").result()
+        this, found = psutil.Process(), _judges()
+        before = this.io_counters().read_chars
+        half = executor.submit(bytes, 1 << 28)
+        while this.io_counters().read_chars < before + (1 << 24):
+            pass
+        max(found, key=lambda judge: judge.memory_info().rss).kill()
+        executor.wait_for([half])
+        with pytest.raises(BrokenProcessPool):
+            half.result()
+        assert executor.submit(len, b"").result() == 0
 
 
 def test_a_judge_that_never_goes_is_ended(fresh, alone):
