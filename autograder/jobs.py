@@ -160,7 +160,7 @@ class Pool(Judges):
     def end(self) -> None:
         if self._pool is None:
             return
-        processes, results = self._processes(), self._pool._result_queue
+        processes, calls, results = self._processes(), self._pool._call_queue, self._pool._result_queue
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
@@ -170,7 +170,9 @@ class Pool(Judges):
                 process.kill()
                 process.join()
         if results is not None:
-            results._writer.close()  # the last open end: who waits for the rest of a result learns that there is none
+            # The last open ends: threads of the library wait there, to be rid of a large submission (before Python 3.11.5), or for the rest of a result.
+            calls._reader.close()
+            results._writer.close()
 
 
 def _begin(level: Level, door: socket.socket) -> None:

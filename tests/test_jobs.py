@@ -88,6 +88,23 @@ def test_half_a_result_keeps_nobody_waiting(monkeypatch):
         assert executor.submit(len, b"").result() == 0
 
 
+def test_a_submission_that_no_judge_has_taken_keeps_nobody_waiting(command):
+    """It fills the pipe to the judges, and a thread that this process waits for at its end waits for room."""
+    command("python", "-c", """if True:
+        from autograder.jobs import judges
+        from tests.test_jobs import _judges
+        with judges(2, None) as executor:
+            executor.submit(len, b"").result()
+            found = _judges()
+            for judge in found:
+                judge.suspend()
+            given = [executor.submit(len, b" " * (1 << 20)) for _ in range(9)]
+            for judge in found:
+                judge.kill()
+            executor.wait_for(given[-1:])
+    """)
+
+
 def test_a_judge_that_never_goes_is_ended(fresh, alone):
     """A stopped process hears no request to leave, as one that waits for a lock which a killed one holds."""
     with judges(2, None) as executor:
@@ -160,7 +177,10 @@ def _judges() -> list[psutil.Process]:
 
 
 def _is_forked(process: psutil.Process) -> bool:
-    return "multiprocessing.forkserver" in " ".join(process.cmdline())
+    try:
+        return "multiprocessing.forkserver" in " ".join(process.cmdline())
+    except psutil.Error:  # it is gone
+        return False
 
 
 def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
