@@ -16,7 +16,7 @@ from .kit.cells import ANSWER, Cell, defined_names, refused, run_here
 from .kit.cost import Cost
 from .kit.forbidden import NoGuard
 from .kit.learner import Learner, local
-from .kit.outcome import Ended, JudgeFailed, Named, Outcome, Raised, Stopped, TimeLimit, Verdict
+from .kit.outcome import Ended, JudgeFailed, MemoryLimit, Named, Outcome, Raised, Stopped, TimeLimit, Verdict
 from .kit.suite import VISIBLE_SEED, Test, failure, judge_check
 from .known import Known
 from .limits import Limits
@@ -201,6 +201,9 @@ class Session:
         except TimeLimit as error:
             self._times_up += 1
             raise TimeLimit(f"{request['target']}: {error}" if isinstance(request["target"], str) else str(error)) from None
+        except MemoryLimit:
+            self.close()  # what it still holds would be missing in the next check
+            raise
         except Raised as error:
             raise self._reason(error) from None
 

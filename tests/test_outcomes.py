@@ -71,6 +71,16 @@ def test_endless_loop_in_every_check_still_judges_all(zygote, single_head):
     assert found["causal"] is found["padding"] is Outcome.PASSED
 
 
+KEPT = "kept = globals().setdefault('kept', [])\n    while True:\n        kept.append({})"
+THREADS = "import threading, time\n    while True:\n        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
+
+
+@pytest.mark.parametrize("body", [KEPT.format("' ' * 1000"), KEPT.format("torch.ones(1 << 18)"), THREADS], ids=["small pieces", "large pieces", "threads"])
+def test_what_one_check_has_used_up_is_there_for_the_next(outcomes, body):
+    found = outcomes(**{"causal_mask": f"def causal_mask(length):\n    {body}"})
+    assert found.pop("causal") is Outcome.MEMORY and set(found.values()) == {Outcome.PASSED}
+
+
 def test_computing_too_long_in_all_is_a_time_limit(zygote, single_head):
     sources = {name: replace_definitions(s, {"causal_mask": CAUSAL.format("while True: pass")}) for name, s in answers(single_head).items()}
     with Session(zygote, single_head, sources, Limits(request_seconds=60.0, cpu_seconds=2)) as session:

@@ -7,6 +7,8 @@ from .forbidden import Used
 from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
 
 GPU_IS_FULL = "OutOfMemoryError"  # torch's; by its name, since this module does without torch
+MEMORY_IS_FULL = "can't allocate memory"  # torch's words
+NO_MORE_THREADS = "can't start new thread"  # Python's
 
 
 def classify(error: BaseException) -> Exception:
@@ -17,8 +19,10 @@ def classify(error: BaseException) -> Exception:
         return error
     if isinstance(error, NotImplementedError):
         return NoAnswer(str(error) or "the answer is still the one that was handed out")
-    if isinstance(error, MemoryError) or type(error).__name__ == GPU_IS_FULL or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or type(error).__name__ == GPU_IS_FULL or MEMORY_IS_FULL in str(error):
         return MemoryLimit("more memory was asked for than a check may use")
+    if NO_MORE_THREADS in str(error):
+        return MemoryLimit("more threads were started than a check has room for")
     if isinstance(error, KeyboardInterrupt):
         return error
     return Raised(type(error).__name__, " ".join(str(error).split())[:300], _place(error))

@@ -1,4 +1,4 @@
-# causal: your code raised an error|memory limit|your code ended the process
+# causal: memory limit|your code ended the process
 # stopped from: none
 """Start threads without end."""
 import threading
