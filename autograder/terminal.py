@@ -1,9 +1,13 @@
 """What the commands show in a terminal."""
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Generator, Iterator
 
 from rich import box
 from rich.console import Console
@@ -27,15 +31,17 @@ def short(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def with_progress(steps, count: int) -> list:
+def with_progress(steps: Generator, count: int) -> list:
     """Return the entries; show how many there are, at what rate, how long it will take, and what became of them so far."""
     entries, outcomes = [], Counter()
     rate = TextColumn("{task.fields[rate]}")
     columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), rate, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"))
     begun = time.monotonic()
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with _ctrl_c() as pressed, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting the judges", total=count, rate="")
         for _, _, entry in steps:
+            if pressed:
+                steps.throw(KeyboardInterrupt())
             if entry is None:
                 continue
             entries.append(entry)
@@ -45,6 +51,30 @@ def with_progress(steps, count: int) -> list:
             if not console.is_terminal:
                 console.print(f"{len(entries):>{len(str(count))}} of {count}  {_line(entry)}")
     return entries
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[list]:
+    """Yield what is no longer empty when Ctrl-C was pressed.
+
+    Python raises KeyboardInterrupt wherever it is at that moment. In a weak reference's callback, of which the
+    database has many, it prints that and goes on; here it is kept, and not printed.
+    """
+    pressed: list = []
+    handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
+
+    def note(*about) -> None:
+        pressed.append(about)
+        signal.default_int_handler(*about)
+
+    if handler is signal.default_int_handler:  # else it is to be ignored, or another's
+        signal.signal(signal.SIGINT, note)
+    sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
+    try:
+        yield pressed
+    finally:
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGINT, handler)
 
 
 def _kind(entry) -> str:

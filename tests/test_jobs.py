@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from concurrent.futures.process import BrokenProcessPool
 
 import nbformat
 import psutil
 import pytest
 
-from autograder import jobs, judging
+from autograder import jobs, journal, judging
 from autograder.course import Course
 from autograder.grading import grade
 from autograder.jobs import judges
@@ -22,6 +23,7 @@ from autograder.sandbox import wire
 from autograder.sandbox.host import Zygote
 from autograder.sandbox.levels import Level
 from autograder.sandbox.mother import Mother
+from autograder.terminal import with_progress
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
 
@@ -201,6 +203,30 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     assert not psutil.wait_procs(family, timeout=40)[1]
     list(grade(fresh, ["single_head"]))
     assert everything(fresh) == everything(whole)
+
+
+def test_ctrl_c_is_heard_while_python_forgets_it(alone, capfd):
+    """It prints and forgets what a weak reference's callback raises."""
+    done = []
+
+    def steps():
+        try:
+            for learner in ("ada", "alan", "barbara"):
+                reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
+                assert reference is None or reference() is None
+                yield learner, "single_head", journal.read(alone, learner, "single_head")
+                done.append(learner)
+        finally:
+            done.append("in order")
+
+    with pytest.raises(KeyboardInterrupt):
+        with_progress(steps(), 3)
+    assert "Traceback" not in "".join(capfd.readouterr())
+    assert done == ["in order"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+class Mark:
+    """Something that weak references can point at."""
 
 
 def _hear_ctrl_c() -> None:
