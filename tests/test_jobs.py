@@ -205,7 +205,15 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     assert everything(fresh) == everything(whole)
 
 
-def test_ctrl_c_is_heard_while_python_forgets_it(alone, capfd):
+@pytest.fixture
+def ctrl_c():
+    """Undo what a shell does to these tests in the background, and do it again."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_is_heard_while_python_forgets_it(alone, ctrl_c, capfd):
     """It prints and forgets what a weak reference's callback raises."""
     done = []
 
