@@ -1,16 +1,18 @@
 """nbgrader's settings for this course: where things are, and our judge in its pipeline."""
+
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
+from nbgrader.server_extensions.formgrader.handlers import template_path as formgrader_templates  # noqa: E402
+
 from autograder import exercise as exercises  # noqa: E402  (the path comes first)
 from autograder.course import Course  # noqa: E402
 from autograder.gradebook import ask_no_program, be_patient, find_own_commands  # noqa: E402
 from autograder.nbgrader_door import take_back  # noqa: E402
 from autograder.release import stub_config, write_sources  # noqa: E402
-from nbgrader.server_extensions.formgrader.handlers import template_path as formgrader_templates  # noqa: E402
 
 find_own_commands()
 ask_no_program()

@@ -1,4 +1,5 @@
 """`python -m autograder`: the commands of an instructor and an author."""
+
 from __future__ import annotations
 
 import json
@@ -67,15 +68,35 @@ def sample() -> None:
 
 @main.command()
 @click.option("--again", is_flag=True, help="Judge also what has been judged before.")
-@click.option("--level", default=None, help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]")
+@click.option(
+    "--level",
+    default=None,
+    help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]",
+)
 @click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
 @click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.  [default: ATTENTION_SECONDS, else 6]")
-@click.option("--jobs", default=None, type=click.IntRange(1), help="Judges that work at the same time.  [default: the cores, if there are 2 GiB for each]")
+@click.option(
+    "--jobs",
+    default=None,
+    type=click.IntRange(1),
+    help="Judges that work at the same time.  [default: the cores, if there are 2 GiB for each]",
+)
 @click.option("--cluster", default=None, help="The address of a dask scheduler whose workers judge, such as tcp://10.0.0.5:8786.")
-@click.option("--db", default=None, help="The gradebook's URL, such as postgresql+psycopg://user@host/course.  [default: ATTENTION_DB, else a file in the course]")
+@click.option(
+    "--db",
+    default=None,
+    help="The gradebook's URL, such as postgresql+psycopg://user@host/course.  [default: ATTENTION_DB, else a file in the course]",
+)
 @click.argument("exercise", nargs=-1)
 def grade(
-    exercise: tuple[str, ...], again: bool, level: str | None, trust_submissions: bool, seconds: float | None, jobs: int | None, cluster: str | None, db: str | None
+    exercise: tuple[str, ...],
+    again: bool,
+    level: str | None,
+    trust_submissions: bool,
+    seconds: float | None,
+    jobs: int | None,
+    cluster: str | None,
+    db: str | None,
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
     from .sandbox.levels import offered, required
@@ -141,7 +162,9 @@ def new(name: str) -> None:
 
     for path in write_exercise(name):
         console.print(f"  {path.relative_to(ROOT)}")
-    console.print(f"Now make it yours, and run `python -m autograder matrix {name}` until it finds no problem; then `python -m autograder release`.")
+    console.print(
+        f"Now make it yours, and run `python -m autograder matrix {name}` until it finds no problem; then `python -m autograder release`."
+    )
 
 
 @main.command()

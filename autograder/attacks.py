@@ -5,6 +5,7 @@ those not named pass), its second line the lowest level that stops it. What an a
 achieves it returns, and is judged wrong for it. The attacker is told more than any learner could
 know: where the judge is, where its files are, a port on which it listens.
 """
+
 from __future__ import annotations
 
 import ast
@@ -15,7 +16,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import ROOT, exercise as exercises
+from . import ROOT
+from . import exercise as exercises
 from .exercise import Exercise, replace_definitions
 from .judge import Session, answers, judge
 from .kit.source import defined_names
@@ -65,7 +67,13 @@ def _read(path: Path) -> Attack:
     text = path.read_text(encoding="utf-8")
     header = HEADER.match(text)
     verdicts = dict(part.split(": ") for part in header["verdicts"].split("; "))
-    return Attack(path.stem, ast.get_docstring(ast.parse(text)), {check: tuple(v.split("|")) for check, v in verdicts.items()}, Level[header["level"]], text)
+    return Attack(
+        path.stem,
+        ast.get_docstring(ast.parse(text)),
+        {check: tuple(v.split("|")) for check, v in verdicts.items()},
+        Level[header["level"]],
+        text,
+    )
 
 
 class Surroundings:
@@ -114,7 +122,8 @@ def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
     with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
         found = {v.check: v for v in judge(exercise, session.learner, seed=7)}
     problems = [
-        f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})" for check, verdict in found.items()
+        f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})"
+        for check, verdict in found.items()
         if verdict.outcome.value not in one.expected(check)
     ]
     left = descendants(zygote.mother.pid) - before
@@ -133,7 +142,9 @@ def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[st
     """Return the right answers with the attack in them."""
     tree, lines = ast.parse(one.source), one.source.splitlines()
     promised = set().union(*exercise.promised.values())
-    taken = {node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in tree.body if getattr(node, "name", None) in promised}
+    taken = {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in tree.body if getattr(node, "name", None) in promised
+    }
     rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
     sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
     home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))

@@ -3,6 +3,7 @@
 Workers need the packages of requirements.txt and the sandbox. This project's own files, the hidden
 tests among them, travel from here to the workers; submissions and verdicts travel as text.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -75,13 +76,17 @@ class Cluster(Judges):
         except OSError:
             raise self._gone() from None
         if deserted and not self._deserted:
-            log.warning("The scheduler at %s has no worker left. Grading waits for one: dask worker %s --nthreads 1", self._address, self._address)
+            log.warning(
+                "The scheduler at %s has no worker left. Grading waits for one: dask worker %s --nthreads 1", self._address, self._address
+            )
         if self._deserted and not deserted:
             log.warning("The scheduler at %s has a worker again. Grading goes on.", self._address)
         self._deserted = deserted
 
     def _gone(self) -> CannotGoOn:
-        return CannotGoOn(f"the scheduler at {self._address} is gone. Nothing is lost: start it and its workers, and run the same command again")
+        return CannotGoOn(
+            f"the scheduler at {self._address} is gone. Nothing is lost: start it and its workers, and run the same command again"
+        )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()

@@ -4,6 +4,7 @@ nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes out of 
 notebooks and scripts of the exercise, as plain files, counting bytes as they come; it believes no
 size, name or kind that the archive states. The *collector* says whose each file is.
 """
+
 from __future__ import annotations
 
 import io
@@ -68,7 +69,9 @@ class Collector(FileNameCollectorPlugin):
 
     def _learner_of(self, path: Path, exercise: str) -> str:
         """Return the one learner that names tell of; an archive's own name counts where no other does."""
-        folder, archives = (Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory))
+        folder, archives = (
+            Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory)
+        )
         inside = path.relative_to(folder)
         archive = next((parent for parent in inside.parents if (archives / f"{parent}.zip").is_file()), Path())
         before = re.fullmatch(rf"(.*?)[_-]?{exercise}(-\d+| ?\(\d+\))?", path.stem)
@@ -76,13 +79,21 @@ class Collector(FileNameCollectorPlugin):
         learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
         if len(learners) > 1:
             told = ", ".join(map(repr, learners))
-            raise Refused(repr(str(inside)), f"its name and its folders tell of different learners ({told})", "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp")
+            raise Refused(
+                repr(str(inside)),
+                f"its name and its folders tell of different learners ({told})",
+                "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp",
+            )
         return learners[0]
 
     def _checked(self, told: dict, path: Path, exercise: str) -> dict:
         learner = check_learner(told.get("student_id") or "")
         if learner in self._seen and not told.get("timestamp"):
-            raise Refused(f"{path.parent.name}/{path.name}", f"there is another file of {learner}'s for {exercise}", "Leave the right one in the archive folder and collect again")
+            raise Refused(
+                f"{path.parent.name}/{path.name}",
+                f"there is another file of {learner}'s for {exercise}",
+                "Leave the right one in the archive folder and collect again",
+            )
         self._seen.add(learner)
         return {**told, "student_id": learner, "file_id": exercise}
 
@@ -163,7 +174,10 @@ class _Archive:
         for member in self._members:
             where = f"{self._where}, {member.filename[:200]!r}"
             if self._left < 0:
-                return [*refusals, Refused(where, "the archive unpacks to far more than its size; this member and the rest were left", PACK_ANEW)]
+                return [
+                    *refusals,
+                    Refused(where, "the archive unpacks to far more than its size; this member and the rest were left", PACK_ANEW),
+                ]
             try:
                 self._take(member, where, target)
             except Refused as refusal:
@@ -175,7 +189,11 @@ class _Archive:
         if member.is_dir():
             return
         if Path(member.filename).suffix.lower() in ARCHIVES:
-            raise Refused(where, "it is an archive in an archive, and is not opened", "Put it into the archive folder by itself if a notebook is in it")
+            raise Refused(
+                where,
+                "it is an archive in an archive, and is not opened",
+                "Put it into the archive folder by itself if a notebook is in it",
+            )
         if is_wanted(member.filename, self._exercise):
             self._check_member(member, where)
             _write(self._read(member, where), target / member.filename, where)
@@ -227,7 +245,11 @@ def _read(file, where: str, count=lambda size: None) -> bytes:
         count(len(piece))
         data += piece
         if len(data) > MOST_BYTES:
-            raise Refused(where, f"it has more than {MOST_BYTES // MEGABYTE} MB", "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again")
+            raise Refused(
+                where,
+                f"it has more than {MOST_BYTES // MEGABYTE} MB",
+                "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again",
+            )
     return bytes(data)
 
 

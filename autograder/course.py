@@ -1,11 +1,12 @@
 """Where a course's learners live: _course/ and what is in it."""
+
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterator
 
 from . import ROOT
 from .errors import CannotGoOn, Refused
@@ -67,7 +68,9 @@ class Course:
         files = (folder / f"{exercise}{kind}" for kind in (".ipynb", ".py"))
         found = next((f for f in files if os.path.lexists(f)), None)
         if found is None:
-            raise Refused(f"{learner}/{exercise}", f"there is no {exercise}.ipynb or {exercise}.py", "Hand in the notebook under its own name")
+            raise Refused(
+                f"{learner}/{exercise}", f"there is no {exercise}.ipynb or {exercise}.py", "Hand in the notebook under its own name"
+            )
         return found
 
     def seed(self) -> int:
@@ -81,5 +84,7 @@ class Course:
             write_whole(path, f"{secrets.randbits(63)}\n")
         told = path.read_text(encoding="utf-8").strip()
         if not told.isdecimal():
-            raise CannotGoOn(f"{path} must hold one number and holds {told[:40]!r}. Write the course's number back, or delete the file: then a new one is drawn, and all is judged again")
+            raise CannotGoOn(
+                f"{path} must hold one number and holds {told[:40]!r}. Write the course's number back, or delete the file: then a new one is drawn, and all is judged again"
+            )
         return int(told)

@@ -1,4 +1,5 @@
 """What this machine offers to the judge, and whether the sandbox holds: `python -m autograder doctor`."""
+
 from __future__ import annotations
 
 import os
@@ -6,10 +7,10 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Iterator
 
 import torch
 
@@ -36,7 +37,11 @@ def examine(required: Level, course: Course) -> Iterator[Finding]:
     yield from levels(required)
     yield from kernel()
     yield Finding("limits", ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(Limits()).items()))
-    yield Finding("versions", f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "nbgrader", "ipython")))
+    yield Finding(
+        "versions",
+        f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "nbgrader", "ipython")),
+    )
     yield Finding("GPU", torch.cuda.get_device_name() if torch.cuda.is_available() else "none; nothing needs one")
     yield from gradebook(course)
 
@@ -61,7 +66,9 @@ def kernel() -> Iterator[Finding]:
     yield Finding("Landlock", _landlock())
     yield Finding("seccomp", _first_line("/proc/sys/kernel/seccomp/actions_avail"))
     yield Finding("bubblewrap", _said(["bwrap", "--version"]) if shutil.which("bwrap") else "not installed")
-    yield Finding("started by", f"user {os.getuid()}" + (" (root): the sandbox works as a user that owns nothing" if os.getuid() == 0 else ""))
+    yield Finding(
+        "started by", f"user {os.getuid()}" + (" (root): the sandbox works as a user that owns nothing" if os.getuid() == 0 else "")
+    )
     yield Finding("Python", f"{Path(sys.executable).resolve()} in {sys.prefix}")
 
 
@@ -70,7 +77,9 @@ def gradebook(course: Course) -> Iterator[Finding]:
     from .exercise import all_names
 
     yield Finding("course", f"{course.root}: {len(course.submissions(all_names()))} submissions")
-    yield Finding("gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)")
+    yield Finding(
+        "gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)"
+    )
     free = shutil.disk_usage(next(p for p in (course.root, *course.root.parents) if p.exists())).free / 2**30
     yield Finding("free disk", f"{free:.1f} GiB", GOOD if free > 1 else BAD)
 

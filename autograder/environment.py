@@ -3,6 +3,7 @@
 Runs before anything is installed, under whatever Python there is: standard library only, and
 syntax that an old Python can read far enough to be told that it is too old.
 """
+
 import hashlib
 import os
 import shutil
@@ -18,7 +19,10 @@ NEEDED_GIGABYTES = 3
 
 def main():
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-        fail("Python 3.11, 3.12 or 3.13 is needed and this is %s: name another one with `make PYTHON=/path/to/python3.12`." % sys.version.split()[0])
+        fail(
+            "Python 3.11, 3.12 or 3.13 is needed and this is %s: name another one with `make PYTHON=/path/to/python3.12`."
+            % sys.version.split()[0]
+        )
     with open(PINS, "rb") as pins:
         wanted = hashlib.sha256(pins.read()).hexdigest()
     if installed() == wanted:

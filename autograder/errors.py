@@ -1,4 +1,5 @@
 """Errors that a person reads: what was wrong, where, and what to do."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -42,12 +43,16 @@ class GradebookBusy(CannotGoOn):
 
 class GradebookAway(CannotGoOn):
     def __init__(self, url: str, reason: str):
-        super().__init__(f"the gradebook at {url} cannot be reached or written ({reason.strip()}). Nothing is lost: see that the server runs and that you may write there, and run the same command again")
+        super().__init__(
+            f"the gradebook at {url} cannot be reached or written ({reason.strip()}). Nothing is lost: see that the server runs and that you may write there, and run the same command again"
+        )
 
 
 class CourseBusy(CannotGoOn):
     def __init__(self, course: Path, holder: str):
-        super().__init__(f"{course}: marks are being written by {holder or 'another process'}. Wait until it ends, or end it; then run the same command again")
+        super().__init__(
+            f"{course}: marks are being written by {holder or 'another process'}. Wait until it ends, or end it; then run the same command again"
+        )
 
 
 class MarksByHand(CannotGoOn):

@@ -1,4 +1,5 @@
 """An exercise's folder in solutions/, read and checked."""
+
 from __future__ import annotations
 
 import ast
@@ -134,7 +135,11 @@ def forget() -> None:
 def forget_if_changed() -> None:
     """Let all be read anew if a file of solutions/ is another than when this was last asked: a process that has run for days must not judge by exercises of then."""
     global _seen
-    now = [(path, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns) for path in SOLUTIONS.rglob("*.py") for about in [path.stat()]]
+    now = [
+        (path, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        for path in SOLUTIONS.rglob("*.py")
+        for about in [path.stat()]
+    ]
     if now != _seen:
         _seen = now
         forget()
@@ -151,8 +156,13 @@ def read(folder: Path) -> Exercise:
     cells = [_cell(cell, place) for cell, place in zip(notebook.cells, places)]
     shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
     told = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
-    lists, handed_out = tuple(about.get("forbidden", [])), {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata}
-    exercise = Exercise(folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **told)
+    lists, handed_out = (
+        tuple(about.get("forbidden", [])),
+        {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata},
+    )
+    exercise = Exercise(
+        folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **told
+    )
     check_form(exercise, places)
     return exercise
 

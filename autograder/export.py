@@ -2,6 +2,7 @@
 
 nbgrader's own exporter writes no quotes, runs what begins with `=` and tells only the sum.
 """
+
 from __future__ import annotations
 
 import csv
@@ -70,4 +71,9 @@ def _sums(submission) -> dict:
     if not all(_is_marked(grade) for notebook in submission.notebooks for grade in notebook.grades):
         return {"state": "to be marked"}
     penalty = submission.late_submission_penalty or 0.0
-    return {"raw_score": submission.score, "late_submission_penalty": penalty, "score": max(0.0, submission.score - penalty), "state": "marked"}
+    return {
+        "raw_score": submission.score,
+        "late_submission_penalty": penalty,
+        "score": max(0.0, submission.score - penalty),
+        "state": "marked",
+    }

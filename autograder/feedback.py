@@ -1,4 +1,5 @@
 """One page for one learner: what the judge saw of each check, and what leads on."""
+
 from __future__ import annotations
 
 from functools import lru_cache

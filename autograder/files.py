@@ -1,4 +1,5 @@
 """Files that are there whole or not at all, whatever happens to the process that writes them."""
+
 from __future__ import annotations
 
 import errno

@@ -2,6 +2,7 @@
 
 So this module, and whatever is imported before it is asked, must not import torch.
 """
+
 from __future__ import annotations
 
 import multiprocessing

@@ -1,4 +1,5 @@
 """The form of an exercise's source: every rule that can be checked by reading, told with file, line and cell."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -47,7 +48,9 @@ def places_of(path: Path, cells: list[str]) -> list[Place]:
     starts = [number for number, line in enumerate(lines) if line.startswith(CELL)]
     if len(starts) != len(cells):
         raise AuthorError(f"{path.name}: there is text before the first cell; a cell begins with a line `{CELL}`")
-    return [Place(path.name, start + 1, cell, tuple(lines[start:end])) for start, end, cell in zip(starts, [*starts[1:], len(lines)], cells)]
+    return [
+        Place(path.name, start + 1, cell, tuple(lines[start:end])) for start, end, cell in zip(starts, [*starts[1:], len(lines)], cells)
+    ]
 
 
 def check_header(about: dict, file: str, book: Path) -> None:
@@ -59,7 +62,10 @@ def check_header(about: dict, file: str, book: Path) -> None:
         "difficulty": (about.get("difficulty") in DIFFICULTIES, f"one of {', '.join(DIFFICULTIES)}"),
         "minutes": (type(about.get("minutes")) is int and about["minutes"] > 0, "a whole number: how long a learner will need"),
         "seconds": (_is_time(about.get("seconds")), "how many seconds a call may take, for example 30, where the usual limit is too short"),
-        "forbidden": (set(about.get("forbidden", [])) <= set(LISTS), f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}"),
+        "forbidden": (
+            set(about.get("forbidden", [])) <= set(LISTS),
+            f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}",
+        ),
     }
     for field, (kept, wanted) in rules.items():
         if not kept:
@@ -114,7 +120,9 @@ def _check_markers(place: Place, is_answer: bool) -> None:
 def _check_doors(exercise: Exercise, file: str) -> None:
     given = {name for cell in exercise.cells if cell.kind == SETUP for name in imported_names(cell.source)}
     if missing := DOORS - given:
-        raise AuthorError(f"{file}: no cell imports {' and '.join(sorted(missing))}; the first code cell ends with `from check import check, hint`")
+        raise AuthorError(
+            f"{file}: no cell imports {' and '.join(sorted(missing))}; the first code cell ends with `from check import check, hint`"
+        )
 
 
 def _check_tests(exercise: Exercise, place_of: dict[str, Place]) -> None:

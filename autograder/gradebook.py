@@ -1,19 +1,35 @@
 """nbgrader's gradebook, written by one hand and in nbgrader's own schema."""
+
 from __future__ import annotations
 
 import os
 import sqlite3
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import getLogger
 from pathlib import Path
 from threading import Timer
-from typing import Iterator
 
 from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
 from nbgrader import api
-from nbgrader.api import BaseCell, Comment, Grade, GradeCell, Gradebook, InvalidEntry, MissingEntry, Notebook, SolutionCell, SourceCell, Student, SubmittedAssignment, SubmittedNotebook, app_log
+from nbgrader.api import (
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    InvalidEntry,
+    MissingEntry,
+    Notebook,
+    SolutionCell,
+    SourceCell,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    app_log,
+)
 from nbgrader.preprocessors import ComputeChecksums, LockCells, NbGraderPreprocessor, SaveCells
 from sqlalchemy import Connection, Engine, Row, bindparam, event, insert, select, tuple_, update
 from sqlalchemy.engine import make_url
@@ -239,7 +255,9 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tu
     cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=notebook.id).all()
     checks, answers = ([cell for cell in cells if cell.type == kind] for kind in ("GradeCell", "SolutionCell"))
     _made(session, Student, [{"id": entry.learner} for entry in entries])
-    assignments = _made(session, SubmittedAssignment, [{"assignment_id": notebook.assignment_id, "student_id": entry.learner} for entry in entries])
+    assignments = _made(
+        session, SubmittedAssignment, [{"assignment_id": notebook.assignment_id, "student_id": entry.learner} for entry in entries]
+    )
     mine = _made(session, SubmittedNotebook, [{"notebook_id": notebook.id, "assignment_id": row.id} for row in assignments])
     grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
     comments = iter(_made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers]))
@@ -271,7 +289,9 @@ def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> 
             score = entry.scores.get(check)
             marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
     table = Grade.__table__
-    changed = update(table).where(table.c.id == bindparam("row")).values(auto_score=bindparam("score"), needs_manual_grade=bindparam("person"))
+    changed = (
+        update(table).where(table.c.id == bindparam("row")).values(auto_score=bindparam("score"), needs_manual_grade=bindparam("person"))
+    )
     session.execute(changed, marks)
 
 

@@ -1,12 +1,13 @@
 """Grading: every submission of a course, from the file handed in to the gradebook."""
+
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from logging import getLogger
-from typing import Iterator
 
 from nbformat.v4 import writes_json
 from nbgrader.api import Gradebook
@@ -62,7 +63,9 @@ class Work:
 class Grader:
     """Judges submissions of one course, by the executor that it is given, or in this process."""
 
-    def __init__(self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Judges | None = None):
+    def __init__(
+        self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Judges | None = None
+    ):
         self.course, self.limits, self.again = course, limits, again
         self.level = required() if level is None else level  # of the sandbox
         self.seed = course.seed()
@@ -152,7 +155,13 @@ def changes(work: Work, entry: Entry) -> list[Change]:
 
 
 def grade(
-    course: Course, names: list[str], limits: Limits = Limits(), again: bool = False, level: Level | None = None, executor: Judges | None = None, changed: list[Change] | None = None
+    course: Course,
+    names: list[str],
+    limits: Limits = Limits(),
+    again: bool = False,
+    level: Level | None = None,
+    executor: Judges | None = None,
+    changed: list[Change] | None = None,
 ) -> Iterator[tuple[str, str, Entry | None]]:
     """Grade all that was handed in, by the judges of an executor, or in this process.
 
@@ -178,7 +187,9 @@ def grade(
         yield from _done(grader, gradebook, waiting, 0, changed)
 
 
-def _done(grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], most: int, changed: list[Change] | None) -> Iterator[tuple[str, str, Entry]]:
+def _done(
+    grader: Grader, gradebook: Gradebook, waiting: list[Work | Entry], most: int, changed: list[Change] | None
+) -> Iterator[tuple[str, str, Entry]]:
     """Enter the submissions that are judged, and wait for some until so many are left."""
     while waiting:
         ready = [work for work in waiting if isinstance(work, Entry) or work.future is None or work.future.done()]
@@ -233,7 +244,9 @@ def _finish(grader: Grader, gradebook: Gradebook, works: list[Work | Entry]) -> 
         for work in works:
             entries.append(grader.decided(work) if isinstance(work, Work) else work)
     finally:  # whatever stops this: what was judged stays
-        named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # nothing is written under a name that is no name
+        named = [
+            (work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)
+        ]  # nothing is written under a name that is no name
         write_all([journal.file(course, entry) for work, entry in named if not isinstance(work, Work) or entry is not work.known])
     by_hand = books.record(gradebook, [entry for _, entry in named])
     notebooks = [(course.autograded(*entry.of), _notebook(work, entry)) for work, entry in named if isinstance(work, Work)]

@@ -1,4 +1,5 @@
 """Three hints for whoever is stuck: written below the cell that they help with, opened one by one."""
+
 from __future__ import annotations
 
 import re
@@ -48,7 +49,7 @@ def hints_of(cells: list[Cell], places: list[Place]) -> tuple[Hints, ...]:
                 raise AuthorError(f"{place}: no hints help with this check; below its answer, or below itself, it needs {FORM}")
             served.setdefault(helped, []).append(cell.id)
     if idle := sorted(set(texts) - set(served)):
-        raise AuthorError(f'{below[idle[0]]}: these help with no check; every check of the answer above has hints of its own')
+        raise AuthorError(f"{below[idle[0]]}: these help with no check; every check of the answer above has hints of its own")
     return tuple(Hints(cell, tuple(checks), texts[cell]) for cell, checks in served.items())
 
 

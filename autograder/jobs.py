@@ -1,4 +1,5 @@
 """Where submissions are judged: in this process, in several of this machine, or on a cluster. All are executors."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -7,12 +8,12 @@ import signal
 import socket
 import threading
 import weakref
+from collections.abc import Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
-from typing import Collection, Iterator
 
 import psutil
 
@@ -120,7 +121,9 @@ class Pool(Judges):
             except (BrokenProcessPool, EOFError, OSError) as error:  # what starts them was itself ended
                 reason = f"{type(error).__name__}: {error}"
                 self.end()
-        raise CannotGoOn(f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts")
+        raise CannotGoOn(
+            f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts"
+        )
 
     def _try_to_start(self) -> None:
         self._pool = ProcessPoolExecutor(self._jobs, forking.begin(), _begin, (self._mother.level, self._mother.door))

@@ -1,4 +1,5 @@
 """What the judge said of each submission, on disk, so that nothing is judged twice or lost."""
+
 from __future__ import annotations
 
 import hashlib
@@ -18,7 +19,19 @@ from .sandbox.levels import Level
 from .sources import needed_by
 from .submission import Submission
 
-JUDGE = ("kit", "sandbox", "exercise.py", "judge.py", "judging.py", "known.py", "limits.py", "pairs.py", "sources.py", "submission.py", "task.py")
+JUDGE = (
+    "kit",
+    "sandbox",
+    "exercise.py",
+    "judge.py",
+    "judging.py",
+    "known.py",
+    "limits.py",
+    "pairs.py",
+    "sources.py",
+    "submission.py",
+    "task.py",
+)
 LIBRARIES = ("torch", "numpy", "ipython")
 WHY = {
     "answers": "the answers changed",
@@ -68,7 +81,14 @@ def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limit
     """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
     told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
     limited = asdict(limits.allowing(exercise.seconds))
-    return {"answers": _name(asdict(submission)), "seed": _name(seed), "limits": _name(limited), "level": level.name, "judge": _judge(), **told}
+    return {
+        "answers": _name(asdict(submission)),
+        "seed": _name(seed),
+        "limits": _name(limited),
+        "level": level.name,
+        "judge": _judge(),
+        **told,
+    }
 
 
 @kept()

@@ -1,11 +1,12 @@
 """The judge: tests on one side, a learner's code behind a wall on the other, verdicts out."""
+
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Collection, Iterator
 
 import torch
 
@@ -71,14 +72,22 @@ def name_mistake(exercise: Exercise, verdict: Verdict, test: Test | None, print_
         return verdict
     drawn = seed if test.hidden else VISIBLE_SEED
     known = [
-        {"name": m.name, "title": m.title, "hint": m.hint, "fails": m.fails, "prints": {test.name: print_of(exercise.name, m.name, test.name, drawn)}}
+        {
+            "name": m.name,
+            "title": m.title,
+            "hint": m.hint,
+            "fails": m.fails,
+            "prints": {test.name: print_of(exercise.name, m.name, test.name, drawn)},
+        }
         for m in exercise.mistakes
         if verdict.check in m.fails
     ]
     return verdict.named(fingerprint.recognise(verdict.check, test.name, print_, lambda: failed, known))
 
 
-def _two_at_once(exercise: Exercise, verdict: Verdict, test: Test | None, print_: dict | None, failed: set[str], seen: list[str], seed: int) -> Verdict:
+def _two_at_once(
+    exercise: Exercise, verdict: Verdict, test: Test | None, print_: dict | None, failed: set[str], seen: list[str], seed: int
+) -> Verdict:
     """Return the verdict with the names of two known mistakes that together explain it, if no single one does."""
     # An error is that of one of the two; a measurement leaves no print of what came, and takes a second.
     if verdict.mistake or verdict.outcome is not Outcome.WRONG or test.measures:
@@ -140,7 +149,14 @@ def answers(exercise: Exercise, known: Known | None = None) -> dict[str, str]:
 class Session:
     """One submission in the sandbox: starts workers as they are needed, and again when one dies."""
 
-    def __init__(self, zygote: Zygote, exercise: Exercise, answers: dict[str, str], limits: Limits = Limits(), lost_names: dict[str, str] | None = None):
+    def __init__(
+        self,
+        zygote: Zygote,
+        exercise: Exercise,
+        answers: dict[str, str],
+        limits: Limits = Limits(),
+        lost_names: dict[str, str] | None = None,
+    ):
         self._zygote, self._exercise, self._limits = zygote, exercise, limits.allowing(exercise.seconds)
         self._cells = [_answered(cell, answers) for cell in exercise.code]
         self._lost_names = lost_names or {}
@@ -261,7 +277,9 @@ class Session:
         return self._limits.submission_seconds - self._spent
 
     def _all_spent(self) -> TimeLimit:
-        return TimeLimit(f"the cells and calls of this notebook together took {self._limits.submission_seconds:g} seconds, which is all that they may take")
+        return TimeLimit(
+            f"the cells and calls of this notebook together took {self._limits.submission_seconds:g} seconds, which is all that they may take"
+        )
 
     def _reason(self, error: Raised) -> Stopped:
         """Return the error, or why the name that it misses is not there."""
@@ -276,7 +294,9 @@ class Session:
     def _place(self, where: str) -> str:
         """Return where an error was raised, if the learner's cells have such a place: a worker can send any text."""
         match, source = PLACE.fullmatch(where), "\n".join(cell.source for cell in self._cells)
-        is_there = match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
+        is_there = (
+            match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
+        )
         return where if is_there else ""
 
 
@@ -296,4 +316,3 @@ def _answered(cell: Cell, answers: dict[str, str]) -> Cell:
         return cell
     absent = f'raise NotImplementedError("the cell {cell.id} is not in the notebook")'
     return Cell(cell.id, ANSWER, answers.get(cell.id, absent))
-

@@ -2,6 +2,7 @@
 
 What comes in are sources and what goes out are words: no object of a learner's ever crosses.
 """
+
 from __future__ import annotations
 
 import socket
@@ -61,7 +62,9 @@ def own_zygote(level: Level | None) -> Zygote:
         try:
             _own.zygote = _from_the_mother(level) or Zygote(level)
         except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
-            raise CannotGoOn(f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again") from None
+            raise CannotGoOn(
+                f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again"
+            ) from None
     return _own.zygote
 
 

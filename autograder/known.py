@@ -4,6 +4,7 @@ A class stands for one answer. Its functions and classes replace those of the sa
 reference answer; what else it defines comes along. The files are parsed, never imported: what
 is judged is the text, as if a learner had typed it.
 """
+
 from __future__ import annotations
 
 import ast
@@ -43,7 +44,9 @@ def _known(node: ast.ClassDef, text: str, path: Path) -> Known:
     hint = ast.literal_eval(said["hint"]) if "hint" in said else ""
     fails = tuple(ast.literal_eval(said["fails"])) if "fails" in said else ()
     if path.name == "mistakes.py" and not (hint and fails):
-        raise AuthorError(f"{path.parent.name}/{path.name}, class {node.name}: `hint` and `fails` must say what leads on and which checks fail")
+        raise AuthorError(
+            f"{path.parent.name}/{path.name}, class {node.name}: `hint` and `fails` must say what leads on and which checks fail"
+        )
     return Known(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports))
 
 

@@ -1,4 +1,5 @@
 """What one submission may use."""
+
 from __future__ import annotations
 
 import math
@@ -17,7 +18,9 @@ class Limits:
 
     request_seconds: float = 6.0
     least_seconds: float = 1.0  # each call that does not end halves the patience with the next, down to this
-    requests: int = 10  # all requests of one submission together may take as long as so many at their limit; right answers take a second or two in all
+    requests: int = (
+        10  # all requests of one submission together may take as long as so many at their limit; right answers take a second or two in all
+    )
     cpu_seconds: int = 30
     memory_megabytes: int = 1024
     file_megabytes: int = 16
@@ -28,7 +31,9 @@ class Limits:
         """Return the limits of an exercise whose calls may take so many seconds, because they train; None: no more than others."""
         if seconds is None:
             return self
-        return replace(self, request_seconds=max(self.request_seconds, seconds), cpu_seconds=max(self.cpu_seconds, math.ceil(LONG_CALLS * seconds)))
+        return replace(
+            self, request_seconds=max(self.request_seconds, seconds), cpu_seconds=max(self.cpu_seconds, math.ceil(LONG_CALLS * seconds))
+        )
 
     @property
     def submission_seconds(self) -> float:

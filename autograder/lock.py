@@ -1,13 +1,14 @@
 """One at a time: who writes a course's marks holds its lock, and says who it is."""
+
 from __future__ import annotations
 
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import getLogger
 from pathlib import Path
-from typing import Iterator
 
 from .errors import CourseBusy
 

@@ -1,10 +1,12 @@
 """The proof of the tests: every known mistake and variant against every check."""
+
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 
-from . import exercise as exercises, forking
+from . import exercise as exercises
+from . import forking
 from .exercise import Exercise
 from .jobs import room
 from .judge import counted, known_learner, reference_learner

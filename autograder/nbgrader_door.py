@@ -4,16 +4,17 @@
 *Judge* stands where nbgrader would execute the notebook: it enters verdicts and marks.
 *Page* stands where nbgrader would turn the notebook into feedback: it writes our own page.
 """
+
 from __future__ import annotations
 
 import atexit
 import json
 import shutil
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
 from logging import getLogger
 from pathlib import Path
-from typing import Collection
 
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
@@ -29,8 +30,8 @@ from .feedback import feedback_page
 from .files import alive, own_name, remove_half_written, write_whole
 from .grading import Grader, Work
 from .jobs import judges, room
-from .kit.source import printable
 from .journal import Entry
+from .kit.source import printable
 from .limits import asked_limits
 from .lock import held
 from .notebooks import annotated, rebuilt
@@ -41,7 +42,10 @@ from .submission import Submission, read
 log = getLogger("nbgrader")
 LOCK_SECONDS = 60.0
 BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from Rebuild until Judge
-WHOLE = (b"\n}", b"\n}\n")  # nbformat indents what stands inside, and JSON breaks no string: a file ends so only where it was written to its end
+WHOLE = (
+    b"\n}",
+    b"\n}\n",
+)  # nbformat indents what stands inside, and JSON breaks no string: a file ends so only where it was written to its end
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:

@@ -1,4 +1,5 @@
 """A new exercise: a folder that passes every check of form, to be filled."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,4 +1,5 @@
 """The notebook that instructors see: the master's cells, the learner's answers, the judge's words."""
+
 from __future__ import annotations
 
 from nbformat import NotebookNode, from_dict

@@ -1,10 +1,11 @@
 """Two known mistakes in one answer: the reference with both in it, unless they change the same lines."""
+
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, islice
-from typing import Iterator
 
 from merge3 import Merge3
 
@@ -22,7 +23,11 @@ def pairs_that_fail(exercise: Exercise, check: str, failed: set[str], seen: list
     """
     if exercise.seconds is not None:  # its tests train: to try pairs would take longer than to judge
         return
-    fitting = [pair for pair in combinations(exercise.mistakes, 2) if check in pair[0].fails + pair[1].fails and {*pair[0].fails, *pair[1].fails} >= failed]
+    fitting = [
+        pair
+        for pair in combinations(exercise.mistakes, 2)
+        if check in pair[0].fails + pair[1].fails and {*pair[0].fails, *pair[1].fails} >= failed
+    ]
     fitting.sort(key=lambda pair: (not {pair[0].name, pair[1].name} & set(seen), len({*pair[0].fails, *pair[1].fails} - failed)))
     yield from islice(filter(None, (together(exercise, *pair) for pair in fitting)), MOST)
 

@@ -1,4 +1,5 @@
 """From solutions/ to exercises/: everything that a learner receives, and nothing else."""
+
 from __future__ import annotations
 
 import ast
@@ -7,9 +8,9 @@ import json
 import math
 import re
 import shutil
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -17,7 +18,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums, LockCells
 from traitlets.config import Config
 
-from . import ROOT, exercise as exercises
+from . import ROOT
+from . import exercise as exercises
 from .exercise import Exercise, chapter_title, digest, kept, read
 from .kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 from .shapes import drawings, with_pictures
@@ -185,7 +187,9 @@ def visible_tests(exercise: Exercise) -> str:
         if node not in kept:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             del lines[first - 1 : node.end_lineno]
-    return _one_gap(re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE))
+    return _one_gap(
+        re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
+    )
 
 
 def _kit_import(found: re.Match, kept: list[ast.stmt]) -> str:
@@ -204,7 +208,14 @@ def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
         return new_markdown_cell(with_pictures(cell.source, files), id=cell.id)
     if cell.kind == TRY:  # without an answer it raises an error, which must not keep the cells below from running
         return new_code_cell(cell.source, id=cell.id, metadata={"tags": [TRY, "raises-exception"]})
-    marks = {"grade": cell.kind == CHECK, "grade_id": cell.id, "locked": cell.kind in (CHECK, SETUP), "schema_version": 3, "solution": cell.kind == ANSWER, "task": False}
+    marks = {
+        "grade": cell.kind == CHECK,
+        "grade_id": cell.id,
+        "locked": cell.kind in (CHECK, SETUP),
+        "schema_version": 3,
+        "solution": cell.kind == ANSWER,
+        "task": False,
+    }
     if cell.kind == CHECK:
         marks["points"] = cell.points
     return new_code_cell(cell.source, id=cell.id, metadata={"nbgrader": marks})

@@ -1,4 +1,5 @@
 """One page for the class: marks by check, and which mistakes it makes."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -50,7 +51,10 @@ def _mistakes(exercise: Exercise, entries: list[Entry]) -> list[tuple[str, int]]
     One that was handed out, to be found and repaired, is nobody's own.
     """
     handed_out = set(exercise.handed_out.values())
-    made = ({f"Not repaired: {v.mistake.title}" if v.mistake.name in handed_out else v.mistake.title for v in entry.verdicts if v.mistake} for entry in entries)
+    made = (
+        {f"Not repaired: {v.mistake.title}" if v.mistake.name in handed_out else v.mistake.title for v in entry.verdicts if v.mistake}
+        for entry in entries
+    )
     return Counter(title for titles in made for title in sorted(titles)).most_common()
 
 

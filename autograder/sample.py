@@ -1,10 +1,11 @@
 """A sample class: right answers, known mistakes and accidents, as strangers would hand them in."""
+
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Callable
 
 import nbformat
 from nbformat import NotebookNode
@@ -35,8 +36,28 @@ class Part:
 def sample_class() -> list[Part]:
     """Return the parts of the class, in order."""
     makers = {
-        "single_head": [_right(0), _right(1), _mistake(0), _mistake(3), _mistake(6), _two_mistakes(2, 9), _unanswered, _garbled, _first_line(0, ENDLESS), _first_line(1, READY_MADE)],
-        "cross_attention": [_right(0), _right(2), _mistake(1), _mistake(4), _first_line(-1, HUNGRY), _without_a_cell, _with_a_cell_twice, _cut_off],
+        "single_head": [
+            _right(0),
+            _right(1),
+            _mistake(0),
+            _mistake(3),
+            _mistake(6),
+            _two_mistakes(2, 9),
+            _unanswered,
+            _garbled,
+            _first_line(0, ENDLESS),
+            _first_line(1, READY_MADE),
+        ],
+        "cross_attention": [
+            _right(0),
+            _right(2),
+            _mistake(1),
+            _mistake(4),
+            _first_line(-1, HUNGRY),
+            _without_a_cell,
+            _with_a_cell_twice,
+            _cut_off,
+        ],
         "multi_head": [_right(1), _right(3), _mistake(0), _mistake(5), _mistake(8), _first_line(-1, LEAVING), _half_done],
     }
     for name in exercises.all_names():

@@ -9,12 +9,14 @@ In brackets stand the axes, in braces the numbers, if they are to be seen. Signs
 comma (with a space on both sides) and arrows. Products and sums must fit, in axes and numbers; so must
 what softmax makes of numbers.
 """
+
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """A file of tests as statements: which of them a set of tests needs."""
+
 from __future__ import annotations
 
 import ast
@@ -34,8 +35,14 @@ def _tests(exercise: Exercise) -> list[ast.stmt]:
 
 def _check_of(node: ast.stmt) -> str | None:
     """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
-    marks = [mark for mark in getattr(node, "decorator_list", []) if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)]
-    return next((mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None)
+    marks = [
+        mark
+        for mark in getattr(node, "decorator_list", [])
+        if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)
+    ]
+    return next(
+        (mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None
+    )
 
 
 def _is_idle(node: ast.stmt, used: set[str]) -> bool:

@@ -1,4 +1,5 @@
 """Untrusted bytes in, a checked submission out: sources of known answer cells, nothing else."""
+
 from __future__ import annotations
 
 import json
@@ -58,7 +59,11 @@ def is_learner(name: str) -> bool:
 def check_learner(name: str) -> str:
     """Return the learner's name; raises `Refused` if it is none."""
     if not is_learner(name):
-        raise Refused(f"learner {name[:80]!r}", "this is not a learner's name", "Use up to 64 letters, digits and _ . @ -, without .. and not beginning with . or -")
+        raise Refused(
+            f"learner {name[:80]!r}",
+            "this is not a learner's name",
+            "Use up to 64 letters, digits and _ . @ -, without .. and not beginning with . or -",
+        )
     return name
 
 
@@ -91,9 +96,17 @@ def _check_file(facts: os.stat_result, path: Path) -> None:
 
 def _check_size(size: int, path: Path) -> None:
     if path.suffix == ".py" and size > MOST_SCRIPT:
-        raise Refused(path.name, f"it has {-(-size >> 10)} kB and of a script at most {MOST_SCRIPT >> 10} are read", "Remove what does not belong to the exercise and hand in again")
+        raise Refused(
+            path.name,
+            f"it has {-(-size >> 10)} kB and of a script at most {MOST_SCRIPT >> 10} are read",
+            "Remove what does not belong to the exercise and hand in again",
+        )
     if size > MOST_BYTES:
-        raise Refused(path.name, f"it has {-(-size >> 20)} MB and at most {MOST_BYTES >> 20} are read", "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again")
+        raise Refused(
+            path.name,
+            f"it has {-(-size >> 20)} MB and at most {MOST_BYTES >> 20} are read",
+            "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again",
+        )
 
 
 def _code_cells(data: bytes, path: Path) -> list[_Loose]:
@@ -113,7 +126,11 @@ def _check_counts(lengths: list[int], path: Path) -> None:
         ("characters of code", sum(lengths), MOST_SOURCE),
     ):
         if count > most:
-            raise Refused(path.name, f"it has {count} {what} and at most {most} are read", "Remove what does not belong to the exercise and hand in again")
+            raise Refused(
+                path.name,
+                f"it has {count} {what} and at most {most} are read",
+                "Remove what does not belong to the exercise and hand in again",
+            )
 
 
 def _json(text: str, path: Path):
@@ -149,7 +166,9 @@ def _of_notebook(raw, path: Path) -> list[_Loose]:
     elif version in (2, 3):
         cells = [cell for sheet in _list(raw.get("worksheets")) if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
     else:
-        raise _unreadable(path, f"it is JSON but not a notebook of a known format (nbformat {version if isinstance(version, int) else 'missing'})")
+        raise _unreadable(
+            path, f"it is JSON but not a notebook of a known format (nbformat {version if isinstance(version, int) else 'missing'})"
+        )
     code = [cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
     return [_Loose(_claimed(cell.get("metadata"), cell.get("id")), _joined(cell.get("source", cell.get("input")))) for cell in code]
 
@@ -212,7 +231,11 @@ def _whole(source: str, name: str, exercise: Exercise) -> str:
         source.encode("utf-8")
     except UnicodeEncodeError as error:
         line = source.count("\n", 0, error.start) + 1
-        raise Refused(f"{exercise.name}, cell {name}", f"line {line} has half of a character in it (a lone surrogate)", "Type that line anew, save and hand in again") from None
+        raise Refused(
+            f"{exercise.name}, cell {name}",
+            f"line {line} has half of a character in it (a lone surrogate)",
+            "Type that line anew, save and hand in again",
+        ) from None
     return source
 
 
@@ -224,4 +247,7 @@ def _lost(cells: list[_Loose], exercise: Exercise) -> dict[str, str]:
     """Return the names that only cells which are not taken define, with what to do about it."""
     promised = set().union(*exercise.promised.values())
     names = {name for cell in cells for name in cell.defines | imported_names(cell.source)} - promised
-    return {name: f"{name} is defined in a cell of its own, and only answer cells are handed in: move it into the answer" for name in sorted(names)}
+    return {
+        name: f"{name} is defined in a cell of its own, and only answer cells are handed in: move it into the answer"
+        for name in sorted(names)
+    }

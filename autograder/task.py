@@ -1,4 +1,5 @@
 """What a judge is given: one submission, and how it is to be judged. Known without torch, which only the judge needs."""
+
 from __future__ import annotations
 
 import json

@@ -1,13 +1,14 @@
 """What the commands show in a terminal."""
+
 from __future__ import annotations
 
 import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generator, Iterator
 
 from rich import box
 from rich.console import Console
@@ -35,7 +36,16 @@ def with_progress(steps: Generator, count: int) -> list:
     """Return the entries; show how many there are, at what rate, how long it will take, and what became of them so far."""
     entries, outcomes = [], Counter()
     rate = TextColumn("{task.fields[rate]}")
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), rate, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"))
+    columns = (
+        SpinnerColumn(),
+        BarColumn(),
+        MofNCompleteColumn(),
+        rate,
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
     begun = time.monotonic()
     with _ctrl_c() as pressed, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("starting the judges", total=count, rate="")
@@ -136,7 +146,15 @@ def print_changes(changed: list) -> None:
 def print_matrix(found: dict) -> None:
     for exercise, rows in found["mistakes"].items():
         checks = next(iter(rows.values()))["checks"]
-        table = Table(title=exercise, title_justify="left", caption=f"x: the check fails, as it should. {len(rows)} mistakes.", caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table = Table(
+            title=exercise,
+            title_justify="left",
+            caption=f"x: the check fails, as it should. {len(rows)} mistakes.",
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            collapse_padding=True,
+        )
         table.add_column("mistake", no_wrap=True)
         for number, _ in enumerate(checks, 1):
             table.add_column(str(number), justify="center")
@@ -145,7 +163,9 @@ def print_matrix(found: dict) -> None:
         console.print(table)
         console.print("  ".join(f"{number} {check}" for number, check in enumerate(checks, 1)))
         right = found["variants"][exercise]
-        console.print(f"{sum(not row['fails'] for row in right.values())} of {len(right)} right answers pass every check: {', '.join(right)}\n")
+        console.print(
+            f"{sum(not row['fails'] for row in right.values())} of {len(right)} right answers pass every check: {', '.join(right)}\n"
+        )
     for problem in found["problems"]:
         console.print(f"[red]problem[/red] {problem}")
 

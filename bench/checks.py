@@ -1,4 +1,5 @@
 """Our checks for a kernel that runs a learner's notebook as stock graders do: in one process with it."""
+
 from autograder import exercise as exercises
 from autograder.judge import counted, reference_learner
 from autograder.kit.forbidden import NoGuard

@@ -3,15 +3,16 @@
 Each has a Jupyter server of its own, which has just started. A click is the request that the button sends, from its sending until the
 answer; the first one is the slowest, for the server then imports what it needs. Marks must agree.
 """
+
 from __future__ import annotations
 
 import json
 import random
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import Iterator
 
 import click
 from rich.console import Console
@@ -72,11 +73,20 @@ def _clicked(way: Way, clicks: int) -> Iterator[float]:
 
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
-    lines = [f"{told(found)}.", "", f"**{found['clicks']} clicks**, {len(found['load'])} rounds", "", "| way | first click, seconds | later ones, ms | all, times ours |", "|---|---:|---:|---:|"]
+    lines = [
+        f"{told(found)}.",
+        "",
+        f"**{found['clicks']} clicks**, {len(found['load'])} rounds",
+        "",
+        "| way | first click, seconds | later ones, ms | all, times ours |",
+        "|---|---:|---:|---:|",
+    ]
     for name, rounds in found["seconds"].items():
         later = median(one for each in rounds for one in each[1:])
         ratios = [sum(each) / sum(mine) for each, mine in zip(rounds, found["seconds"][OURS])]
-        lines.append(f"| {name} | {median(each[0] for each in rounds):.1f} | {1000 * later:.0f} | {median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f}) |")
+        lines.append(
+            f"| {name} | {median(each[0] for each in rounds):.1f} | {1000 * later:.0f} | {median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f}) |"
+        )
     return "\n".join(lines) + "\n"
 
 

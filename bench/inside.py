@@ -3,6 +3,7 @@
 Takes its orders as JSON in the first argument and prints one line of JSON. What it starts is another
 user where that can be had, so that an attack can end nbgrader but not the one who reports on it.
 """
+
 import json
 import os
 import resource
@@ -41,10 +42,19 @@ def main(orders: dict) -> None:
     status, seconds = autograde(orders, user)
     time.sleep(0.5)  # for what ends by itself when nbgrader has gone
     left = processes()
-    print(json.dumps({
-        "status": status, "seconds": round(seconds, 1), "marks": marks(), "words": words(), "hidden": hidden_tests_at(COURSE / "autograded"),
-        "damage": damage(canary, listener) + ([f"{len(left)} processes go on"] if left else []), "log": b"".join(heard)[-3000:].decode(errors="replace"),
-    }))
+    print(
+        json.dumps(
+            {
+                "status": status,
+                "seconds": round(seconds, 1),
+                "marks": marks(),
+                "words": words(),
+                "hidden": hidden_tests_at(COURSE / "autograded"),
+                "damage": damage(canary, listener) + ([f"{len(left)} processes go on"] if left else []),
+                "log": b"".join(heard)[-3000:].decode(errors="replace"),
+            }
+        )
+    )
 
 
 def lay_secret() -> Path:
@@ -64,7 +74,16 @@ def autograde(orders: dict, user: dict) -> tuple:
             resource.setrlimit(what, (most, most))
 
     begin = time.monotonic()
-    process = subprocess.Popen(COMMAND, cwd=COURSE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limit, **user)
+    process = subprocess.Popen(
+        COMMAND,
+        cwd=COURSE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=limit,
+        **user,
+    )
     Thread(target=listen, args=[process.stdout], daemon=True).start()
     try:
         return process.wait(orders["seconds"]), time.monotonic() - begin

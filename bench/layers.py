@@ -4,6 +4,7 @@ The same right submission runs through every variant in each round, in an order 
 what else the machine does hits all alike; ratios are taken within a round. Milliseconds are those of
 a clock on the wall; CPU is what judge, zygote and workers computed in all rounds, which others disturb less.
 """
+
 from __future__ import annotations
 
 import json
@@ -11,8 +12,8 @@ import os
 import random
 import time
 from contextlib import ExitStack
-from statistics import median
 from pathlib import Path
+from statistics import median
 
 import click
 from rich.console import Console
@@ -44,8 +45,13 @@ def main(rounds: int, warm: int, target: Path | None, page: Path | None) -> None
         zygotes, starts, absent = _start(stack)
         times, cpu = _measure(zygotes, rounds, warm)
     found = {
-        "exercise": EXERCISE, "rounds": rounds, "machine": machine(), "versions": versions(), "load": [before, busy()],
-        "variants": {name: _summary(name, times, cpu[name], starts[name]) for name in times}, "absent": absent,
+        "exercise": EXERCISE,
+        "rounds": rounds,
+        "machine": machine(),
+        "versions": versions(),
+        "load": [before, busy()],
+        "variants": {name: _summary(name, times, cpu[name], starts[name]) for name in times},
+        "absent": absent,
     }
     _show(found)
     if page:
@@ -108,7 +114,14 @@ def _summary(name: str, times: dict[str, list[float]], cpu: float, start: float)
     whole = next(v for v in VARIANTS if v.name == name).level.name
     ratios = [one / base for one, base in zip(times[name], times[BASE])]
     layer = [level - one for one, level in zip(times[name], times[whole])]
-    return {"ms": _spread(times[name]), "to_none": _spread(ratios), "layer_ms": _spread(layer), "cpu_ms": round(cpu, 2), "start_seconds": round(start, 3), "rounds_ms": [round(t, 2) for t in times[name]]}
+    return {
+        "ms": _spread(times[name]),
+        "to_none": _spread(ratios),
+        "layer_ms": _spread(layer),
+        "cpu_ms": round(cpu, 2),
+        "start_seconds": round(start, 3),
+        "rounds_ms": [round(t, 2) for t in times[name]],
+    }
 
 
 def _spread(numbers: list[float]) -> dict[str, float]:
@@ -118,7 +131,9 @@ def _spread(numbers: list[float]) -> dict[str, float]:
 def _show(found: dict) -> None:
     about = found["machine"]
     console = Console(width=None if Console().is_terminal else 130)
-    table = Table(title=f"One right {EXERCISE}: {found['rounds']} rounds on {about['cpu']}, {about['cores']} cores, load {found['load'][1][0]}")
+    table = Table(
+        title=f"One right {EXERCISE}: {found['rounds']} rounds on {about['cpu']}, {about['cores']} cores, load {found['load'][1][0]}"
+    )
     table.add_column("the sandbox")
     for name in ("ms: least", "median", "most", "times none", "(least to most)", "the layer, ms", "CPU, ms", "start, s"):
         table.add_column(name, justify="right")
@@ -126,7 +141,9 @@ def _show(found: dict) -> None:
         if variant.name in found["variants"]:
             table.add_row(*_row(variant, found["variants"][variant.name]), end_section=_is_last(variant))
     console.print(table)
-    console.print("[dim]times none and the layer: median over the rounds of what was measured within one round; a layer is what its level costs more with it.")
+    console.print(
+        "[dim]times none and the layer: median over the rounds of what was measured within one round; a layer is what its level costs more with it."
+    )
     for name, reason in found["absent"].items():
         console.print(f"{name}: not measured: {reason}")
 
@@ -136,7 +153,15 @@ def _row(variant: Variant, told: dict) -> list[str]:
     layer = "" if variant.whole else f"{told['layer_ms']['median']:+.1f}"
     name = variant.name if variant.whole else "  " + variant.name.removeprefix(variant.level.name).strip()
     ends = f"{ratio['min']:.2f} to {ratio['max']:.2f}"
-    return [name, *(f"{ms[key]:.1f}" for key in ms), f"{ratio['median']:.2f}", ends, layer, f"{told['cpu_ms']:.1f}", f"{told['start_seconds']:.2f}"]
+    return [
+        name,
+        *(f"{ms[key]:.1f}" for key in ms),
+        f"{ratio['median']:.2f}",
+        ends,
+        layer,
+        f"{told['cpu_ms']:.1f}",
+        f"{told['start_seconds']:.2f}",
+    ]
 
 
 def as_page(found: dict) -> str:

@@ -1,4 +1,5 @@
 """On what a measurement was made: a number without its machine says nothing."""
+
 from __future__ import annotations
 
 import datetime
@@ -33,7 +34,9 @@ def told(found: dict) -> str:
     """Return where and with what something was measured, as the beginning of a sentence."""
     about, of = found["machine"], found["versions"]
     names = ", ".join(f"{name} {number}" for name, number in of.items())
-    return f"Measured on {about['date']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; {names}"
+    return (
+        f"Measured on {about['date']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}; {names}"
+    )
 
 
 def busy() -> list[float]:

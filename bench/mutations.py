@@ -3,12 +3,13 @@
 Each is given a notebook whose `causal` is wrong and changes it in place, or returns what lies in its
 place. Some need an answer of their own; these know stock nbgrader's folders.
 """
+
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import nbformat
 from nbformat import NotebookNode
@@ -79,9 +80,21 @@ def _answered_beforehand(notebook: NotebookNode) -> None:
 MUTATIONS = [
     Mutation("tag_skip_execution", "Tag the checks so that nobody runs them.", _tagged),
     Mutation("gradebook_marks", "Write a mark for everybody into the gradebook.", answer=MARKS),
-    Mutation("hidden_tests_read", "Read the hidden tests from the notebook that is being graded.", answer=READ.format(pattern="*.ipynb", word="BEGIN HIDDEN " + "TESTS")),
-    Mutation("solutions_read", "Read the course's answers from its sources.", answer=READ.format(pattern="../../../source/*/*.ipynb", word="SOLUTION")),
-    Mutation("classmates_read", "Read what others have handed in.", answer=READ.format(pattern="../../../submitted/[!a]*/*/*.ipynb", word="padding_mask")),
+    Mutation(
+        "hidden_tests_read",
+        "Read the hidden tests from the notebook that is being graded.",
+        answer=READ.format(pattern="*.ipynb", word="BEGIN HIDDEN " + "TESTS"),
+    ),
+    Mutation(
+        "solutions_read",
+        "Read the course's answers from its sources.",
+        answer=READ.format(pattern="../../../source/*/*.ipynb", word="SOLUTION"),
+    ),
+    Mutation(
+        "classmates_read",
+        "Read what others have handed in.",
+        answer=READ.format(pattern="../../../submitted/[!a]*/*/*.ipynb", word="padding_mask"),
+    ),
     Mutation("duplicate_grade_id", "Paste a check a second time, as happens by accident.", _twice),
     Mutation("schema_version", "Claim a version of nbgrader's format that is to come.", _marked(schema_version=99)),
     Mutation("check_deleted", "Hand in without the check.", lambda notebook: notebook.cells.remove(_check(notebook))),
@@ -90,5 +103,10 @@ MUTATIONS = [
     Mutation("check_emptied", "Replace the check by one that always passes.", _emptied),
     Mutation("answered_beforehand", "Hand in the check with a result already below it.", _answered_beforehand),
     Mutation("not_json", "Hand in what is no notebook.", lambda notebook: nbformat.writes(notebook)[:500], due=False),
-    Mutation("link_to_a_classmate", "Hand in a link to somebody else's work.", lambda notebook: Path("../../zoe/single_head/single_head.ipynb"), due=False),
+    Mutation(
+        "link_to_a_classmate",
+        "Hand in a link to somebody else's work.",
+        lambda notebook: Path("../../zoe/single_head/single_head.ipynb"),
+        due=False,
+    ),
 ]

@@ -1,17 +1,18 @@
 """From what was seen to what is said: one row of the table."""
+
 from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from autograder.attacks import Attack
 from autograder.course import Course
 from autograder.journal import Entry
 from autograder.sandbox.levels import Level
 
-from .mutations import WRONG, MARKS, Mutation
+from .mutations import MARKS, WRONG, Mutation
 from .stock_course import CHECKS
 from .world import SECONDS, Report
 

@@ -1,4 +1,5 @@
 """The table of attacks as a page in Markdown."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -20,7 +21,9 @@ MEANING = {
 def page(rows: list[Row], machine: dict, versions: dict, seconds: float) -> str:
     head = [
         f"# Attacks: stock nbgrader {versions['nbgrader']} and this judge",
-        f"Made by `{COMMAND}` on {machine['date']}, {seconds / 60:.0f} minutes of nbgrader in all: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + f", Linux {machine['kernel']}, {machine['cores']} cores.",
+        f"Made by `{COMMAND}` on {machine['date']}, {seconds / 60:.0f} minutes of nbgrader in all: "
+        + ", ".join(f"{name} {number}" for name, number in versions.items())
+        + f", Linux {machine['kernel']}, {machine['cores']} cores.",
         f"Stock is nbgrader's default pipeline with tests in its cells, hidden ones among them, that check type and values (`bench/stock_course.py`). "
         f"It runs in a throw-away world: no network, a user without rights, disks of {DISKS['/tmp']} MB, {ORDERS['memory'] >> 30} GiB of memory a process, {ORDERS['processes']} processes, {SECONDS} seconds; what these bounds stop is not nbgrader's merit. "
         "Its waits are by the wall's clock, so that what ends by them (a `CellTimeoutError`, no mark at all) may end otherwise on a machine with more or less to do. "
@@ -30,13 +33,22 @@ def page(rows: list[Row], machine: dict, versions: dict, seconds: float) -> str:
         _counts(rows),
     ]
     corpus, forms = [row for row in rows if not row.of_stock], [row for row in rows if row.of_stock]
-    tables = ["## The corpus (`tests/attacks/`)", _table(corpus), "## The notebook's form, and stock nbgrader's folders (`bench/mutations.py`)", _table(forms)]
+    tables = [
+        "## The corpus (`tests/attacks/`)",
+        _table(corpus),
+        "## The notebook's form, and stock nbgrader's folders (`bench/mutations.py`)",
+        _table(forms),
+    ]
     return "\n\n".join(head + tables) + "\n"
 
 
 def _counts(rows: list[Row]) -> str:
     stock, ours = Counter(row.stock for row in rows), Counter(row.ours for row in rows)
-    lines = ["| stock | attacks | meaning |", "|---|---|---|", *(f"| {kind} | {stock[kind]} | {meaning} |" for kind, meaning in MEANING.items() if stock[kind])]
+    lines = [
+        "| stock | attacks | meaning |",
+        "|---|---|---|",
+        *(f"| {kind} | {stock[kind]} | {meaning} |" for kind, meaning in MEANING.items() if stock[kind]),
+    ]
     said = ", ".join(f"{ours[kind]} {kind}" for kind in (STOPPED, REFUSED, LOOT) if ours[kind])
     return "\n".join(lines) + f"\n\nOurs, of {len(rows)}: {said}. A row names the worst that happened; all of it stands behind."
 

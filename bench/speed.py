@@ -4,6 +4,7 @@ Each way is a whole command, from its start to its end, gradebook or scores on d
 drawn anew, and ratios are taken within a round. Otter judges one notebook a command, so it gets only the first few, and its
 time is told for each of them.
 """
+
 from __future__ import annotations
 
 import json
@@ -12,11 +13,11 @@ import os
 import random
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Iterator
 
 import click
 import psutil
@@ -27,7 +28,7 @@ from rich.table import Table
 from autograder import exercise as exercises
 
 from .machine import busy, machine, told, versions
-from .ways import EXERCISE, THEIRS, agree, class_of, door, ours, otter, stock
+from .ways import EXERCISE, THEIRS, agree, class_of, door, otter, ours, stock
 
 OURS = "ours"
 CLUSTER = 2  # workers
@@ -35,11 +36,23 @@ console = Console(stderr=True)
 
 
 @click.command(help=__doc__)
-@click.option("--size", "sizes", multiple=True, default=["30"], show_default=True, help="Submissions in a class, or as 300x1 with how many rounds; may be given more than once.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    default=["30"],
+    show_default=True,
+    help="Submissions in a class, or as 300x1 with how many rounds; may be given more than once.",
+)
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--otter", "few", default=3, show_default=True, help="Submissions that Otter judges in each round.")
 @click.option("--jobs", default=len(os.sched_getaffinity(0)), show_default="the cores")
-@click.option("--alone", multiple=True, type=int, help="Submissions in a class that only this project grades, once, with its memory watched; may be given more than once.")
+@click.option(
+    "--alone",
+    multiple=True,
+    type=int,
+    help="Submissions in a class that only this project grades, once, with its memory watched; may be given more than once.",
+)
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
 def main(sizes: tuple[str, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
@@ -61,7 +74,9 @@ def main(sizes: tuple[str, ...], rounds: int, few: int, jobs: int, alone: tuple[
 @contextmanager
 def _cluster(folder: str) -> Iterator[str]:
     """Yield the address of a dask scheduler with workers: it is there before the race begins."""
-    with LocalCluster(n_workers=CLUSTER, threads_per_worker=1, dashboard_address=None, local_directory=folder, silence_logs=logging.CRITICAL) as cluster:
+    with LocalCluster(
+        n_workers=CLUSTER, threads_per_worker=1, dashboard_address=None, local_directory=folder, silence_logs=logging.CRITICAL
+    ) as cluster:
         yield cluster.scheduler_address
 
 
@@ -91,7 +106,13 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: st
             marks[name] = way.marks()
         load.append(busy())
         agree({name: marks[name] for name in ways})
-    return {"size": size, "rounds": rounds, "otter": few, "load": load, "seconds": {name: [round(s, 2) for s in each] for name, each in seconds.items()}}
+    return {
+        "size": size,
+        "rounds": rounds,
+        "otter": few,
+        "load": load,
+        "seconds": {name: [round(s, 2) for s in each] for name, each in seconds.items()},
+    }
 
 
 def _alone(folder: Path, size: int, jobs: int) -> dict:
@@ -108,7 +129,12 @@ def _alone(folder: Path, size: int, jobs: int) -> dict:
             time.sleep(0.2)
         running.result()
     tenth = max(1, len(seen) // 10)
-    return {"size": size, "seconds": round(time.perf_counter() - begin, 2), "load": busy(), "megabytes": [max(seen[at : at + tenth]) >> 20 for at in range(0, tenth * 10, tenth)]}
+    return {
+        "size": size,
+        "seconds": round(time.perf_counter() - begin, 2),
+        "load": busy(),
+        "megabytes": [max(seen[at : at + tenth]) >> 20 for at in range(0, tenth * 10, tenth)],
+    }
 
 
 def _resident(process: psutil.Process) -> int:
@@ -124,7 +150,13 @@ def _rows(each: dict) -> Iterator[tuple[str, ...]]:
     for name, seconds in each["seconds"].items():
         count = each["otter"] if name == "otter" else each["size"]
         ratios = [one / count / (own / each["size"]) for one, own in zip(seconds, mine)]
-        yield str(count), name, *(f"{of(seconds):.1f}" for of in (min, median, max)), f"{1000 * median(seconds) / count:.0f}", f"{median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})"
+        yield (
+            str(count),
+            name,
+            *(f"{of(seconds):.1f}" for of in (min, median, max)),
+            f"{1000 * median(seconds) / count:.0f}",
+            f"{median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})",
+        )
 
 
 COLUMNS = ("submissions", "way", "seconds: least", "median", "most", "ms each", "times ours (least to most)")
@@ -157,7 +189,10 @@ def as_page(found: dict) -> str:
     tables = []
     for each in found["classes"]:
         lines = ["| way | seconds | ms each | times ours |", "|---|---:|---:|---:|"]
-        lines += [f"| {name}{' (first ' + count + ')' if int(count) != each['size'] else ''} | {middle} | {each_ms} | {share} |" for count, name, _, middle, _, each_ms, share in _rows(each)]
+        lines += [
+            f"| {name}{' (first ' + count + ')' if int(count) != each['size'] else ''} | {middle} | {each_ms} | {share} |"
+            for count, name, _, middle, _, each_ms, share in _rows(each)
+        ]
         rounds = f"{each['rounds']} round" + "s" * (each["rounds"] > 1)
         tables.append(f"**{each['size']} submissions**, {rounds}\n\n" + "\n".join(lines))
     return "\n\n".join([said, *tables, *_lonely(found)]) + "\n"

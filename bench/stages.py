@@ -3,23 +3,25 @@
 Milliseconds are those of a clock on the wall, the middle one of the rounds. The stages are timed around the functions that do them, by this
 process; what is left is the judge's own work: drawing inputs, asking the reference answer, comparing.
 """
+
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Iterator
 from unittest.mock import patch
 
 import click
 
-from autograder import ROOT, exercise as exercises
+from autograder import ROOT
+from autograder import exercise as exercises
 from autograder.judge import Session, answers, judge
-from autograder.sandbox.host import Worker, Zygote
+from autograder.sandbox.host import Zygote
 
 from .layers import EXERCISE
 from .machine import machine, told, versions
@@ -31,14 +33,25 @@ STAGES = {
     "end": "the process ended, its traces removed",
     "judge": "the judge's own work",
 }
-STARTS = {"torch": "torch", "nbgrader.api": "nbgrader and its database", "jupytext": "jupytext", "autograder.grading": "all that grading imports"}
+STARTS = {
+    "torch": "torch",
+    "nbgrader.api": "nbgrader and its database",
+    "jupytext": "jupytext",
+    "autograder.grading": "all that grading imports",
+}
 
 
 @click.command(help=__doc__)
 @click.option("--rounds", default=60, show_default=True)
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as a part of a page of the book, too.")
 def main(rounds: int, page: Path | None) -> None:
-    found = {"machine": machine(), "versions": versions(), "rounds": rounds, "stages": _stages(rounds), "imports": {name: _import(name) for name in STARTS}}
+    found = {
+        "machine": machine(),
+        "versions": versions(),
+        "rounds": rounds,
+        "stages": _stages(rounds),
+        "imports": {name: _import(name) for name in STARTS},
+    }
     text = as_page(found)
     click.echo(text)
     if page:
@@ -98,10 +111,21 @@ def as_page(found: dict) -> str:
     """Return the results as Markdown."""
     stages = [f"| {STAGES[stage]} | {ms:.1f} |" for stage, ms in found["stages"].items()]
     imports = [f"| {STARTS[name]} | {seconds:.1f} |" for name, seconds in found["imports"].items()]
-    return "\n".join([
-        f"{told(found)}; {found['rounds']} rounds.", "", "| one right submission | ms |", "|---|---:|", *stages, f"| in all | {sum(found['stages'].values()):.1f} |",
-        "", "| imported at the start | s |", "|---|---:|", *imports, "",
-    ])
+    return "\n".join(
+        [
+            f"{told(found)}; {found['rounds']} rounds.",
+            "",
+            "| one right submission | ms |",
+            "|---|---:|",
+            *stages,
+            f"| in all | {sum(found['stages'].values()):.1f} |",
+            "",
+            "| imported at the start | s |",
+            "|---|---:|",
+            *imports,
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":

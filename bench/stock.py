@@ -3,21 +3,23 @@
 Stock nbgrader runs strangers' code as the user who grades, so all of it happens in a throw-away world
 (`world.py`). Two learners hand in: ada, who attacks, and zoe, whose answers are right.
 """
+
 from __future__ import annotations
 
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Callable
 
 import click
 import nbformat
 from rich.console import Console
 
-from autograder import ROOT, exercise as exercises
+from autograder import ROOT
+from autograder import exercise as exercises
 from autograder.attacks import TOLD, Attack, Surroundings, _handed_in, attack, corpus
 from autograder.course import Course
 from autograder.exercise import replace_definitions
@@ -51,8 +53,19 @@ class Told:
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
-@click.option("--page", "target", default=PAGE, show_default="autograder/sandbox/attacks.md", type=click.Path(path_type=Path), help="The table's file; only all attacks together are written.")
-@click.option("--seen", type=click.Path(path_type=Path), help="Write what was seen to this file, a line an attack; what it has already is not run again.")
+@click.option(
+    "--page",
+    "target",
+    default=PAGE,
+    show_default="autograder/sandbox/attacks.md",
+    type=click.Path(path_type=Path),
+    help="The table's file; only all attacks together are written.",
+)
+@click.option(
+    "--seen",
+    type=click.Path(path_type=Path),
+    help="Write what was seen to this file, a line an attack; what it has already is not run again.",
+)
 def main(names: tuple[str, ...], target: Path, seen: Path | None) -> None:
     attacks = [one for one in corpus() if not names or one.name in names]
     mutations = [one for one in MUTATIONS if not names or one.name in names]
@@ -85,7 +98,11 @@ class _Notes:
                     file.write(json.dumps(told) + "\n")
         told = self._seen[one.name]
         row = row_of(one, Report(**told["report"]) if told["report"] else None, tuple(told["ours"]))
-        console.print(f"{row.name:28} {told['report']['seconds'] if told['report'] else 0:6.1f} s  {row.stock} [dim]{row.stock_detail}[/]  | {row.ours} {row.ours_detail}", highlight=False, soft_wrap=True)
+        console.print(
+            f"{row.name:28} {told['report']['seconds'] if told['report'] else 0:6.1f} s  {row.stock} [dim]{row.stock_detail}[/]  | {row.ours} {row.ours_detail}",
+            highlight=False,
+            soft_wrap=True,
+        )
         return row
 
 
@@ -113,7 +130,10 @@ def _attacks(attacks: list[Attack], world: World, folder: Path, notes: _Notes) -
 
 def _mutations(mutations: list[Mutation], world: World, folder: Path, notes: _Notes) -> list[Row]:
     ours = cache(lambda: _ours(mutations))  # one class, judged when the first of it is asked for
-    return [notes.of(one, lambda: _run(world, folder, one.file(stock_course.handed_in(_answers(one)))), lambda: ours()[one.name]) for one in mutations]
+    return [
+        notes.of(one, lambda: _run(world, folder, one.file(stock_course.handed_in(_answers(one)))), lambda: ours()[one.name])
+        for one in mutations
+    ]
 
 
 def _answers(one: Mutation) -> dict[str, str]:

@@ -1,4 +1,5 @@
 """single_head as a course for stock nbgrader: the same answers, tests in cells as its documentation teaches."""
+
 from __future__ import annotations
 
 import os

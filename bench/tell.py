@@ -2,6 +2,7 @@
 
 Nothing is tried that only rlimits bound, and the walls of bubblewrap stand in every trial.
 """
+
 from __future__ import annotations
 
 from contextlib import ExitStack

@@ -3,11 +3,12 @@
 The product has no switch for that. A zygote runs a copy of our modules that lies in its room: here
 that copy gets a function of the same name that does nothing, or the room tells its zygote less.
 """
+
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Iterator
 from unittest.mock import patch
 
 from autograder.sandbox import mother

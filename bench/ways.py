@@ -1,4 +1,5 @@
 """Ways to grade one and the same class: this project's commands, stock nbgrader, Otter."""
+
 from __future__ import annotations
 
 import json
@@ -7,9 +8,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable
 
 import nbformat
 from nbformat.v4 import new_code_cell
@@ -25,8 +26,10 @@ SEED = 7
 BIN = Path(sys.executable).parent
 THEIRS = ROOT / "_build" / "bench-venv" / "bin"
 # In a stock notebook a graded cell holds this: the same tests as ours, run by the learner's own kernel.
-CELL = 'import sys\nsys.path.insert(0, {root!r})\nfrom bench.checks import insist\ninsist({check!r}, globals(), {seed})'
-STOCK_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "stock"\nc.CourseDirectory.root = {root!r}\nc.ExecutePreprocessor.timeout = 120\n'
+CELL = "import sys\nsys.path.insert(0, {root!r})\nfrom bench.checks import insist\ninsist({check!r}, globals(), {seed})"
+STOCK_CONFIG = (
+    'c = get_config()\nc.CourseDirectory.course_id = "stock"\nc.CourseDirectory.root = {root!r}\nc.ExecutePreprocessor.timeout = 120\n'
+)
 
 
 @dataclass(frozen=True)
@@ -98,9 +101,23 @@ def door(course: Path, exercise: Exercise, known: list) -> Way:
 
     def prepare() -> None:
         _afresh(course)
-        _run(BIN / "nbgrader", "generate_assignment", EXERCISE, "--force", f"--CourseDirectory.release_directory={course / 'release'}", cwd=ROOT, env=environment)
+        _run(
+            BIN / "nbgrader",
+            "generate_assignment",
+            EXERCISE,
+            "--force",
+            f"--CourseDirectory.release_directory={course / 'release'}",
+            cwd=ROOT,
+            env=environment,
+        )
 
-    return Way(prepare, lambda: _run(BIN / "nbgrader", "autograde", EXERCISE, cwd=ROOT, env=environment), lambda: _marks(course / "gradebook.db"), ROOT, environment)
+    return Way(
+        prepare,
+        lambda: _run(BIN / "nbgrader", "autograde", EXERCISE, cwd=ROOT, env=environment),
+        lambda: _marks(course / "gradebook.db"),
+        ROOT,
+        environment,
+    )
 
 
 def _afresh(course: Path) -> None:
@@ -126,7 +143,13 @@ def stock(course: Path, exercise: Exercise, known: list) -> Way:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         _run(command, "generate_assignment", EXERCISE, cwd=course, env=environment)
 
-    return Way(prepare, lambda: _run(command, "autograde", EXERCISE, cwd=course, env=environment), lambda: _marks(course / "gradebook.db"), course, environment)
+    return Way(
+        prepare,
+        lambda: _run(command, "autograde", EXERCISE, cwd=course, env=environment),
+        lambda: _marks(course / "gradebook.db"),
+        course,
+        environment,
+    )
 
 
 def _stock_notebook(exercise: Exercise, given: dict[str, str]):
@@ -150,7 +173,11 @@ def otter(home: Path, exercise: Exercise, known: list) -> Way:
     for check, points in exercise.checks.items():
         code = CELL.format(root=str(ROOT), check=check, seed=SEED).replace("\n", "\n>>> ")
         case = {"code": f">>> {code}", "hidden": False, "locked": False}
-        suite = {"name": check, "points": points, "suites": [{"cases": [case], "scored": True, "setup": "", "teardown": "", "type": "doctest"}]}
+        suite = {
+            "name": check,
+            "points": points,
+            "suites": [{"cases": [case], "scored": True, "setup": "", "teardown": "", "type": "doctest"}],
+        }
         (home / "pack" / "tests" / f"{check}.py").write_text(f"OK_FORMAT = True\ntest = {suite!r}\n")
     (home / "pack" / "otter_config.json").write_text(json.dumps({"lang": "python", "show_stdout": False}))
     shutil.make_archive(str(home / "autograder"), "zip", home / "pack")
@@ -164,7 +191,9 @@ def otter(home: Path, exercise: Exercise, known: list) -> Way:
             out = home / "out" / name_of(number)
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            _run(THEIRS / "otter", "run", "-a", home / "autograder.zip", "-o", out, "--no-logo", home / f"{name_of(number)}.ipynb", cwd=home)
+            _run(
+                THEIRS / "otter", "run", "-a", home / "autograder.zip", "-o", out, "--no-logo", home / f"{name_of(number)}.ipynb", cwd=home
+            )
 
     return Way(lambda: None, run, lambda: {name_of(number): _otter_marks(home / "out" / name_of(number)) for number in range(len(known))})
 

@@ -4,6 +4,7 @@ bubblewrap gives it namespaces of its own, an empty network, read-only libraries
 `inside.py` runs there and reports. Time, memory and processes are bounded from outside as well: by
 control groups where they can be had, and what only these can bound is not run without them.
 """
+
 from __future__ import annotations
 
 import json
@@ -61,7 +62,15 @@ class World:
         """Run stock nbgrader on what lies in `given`, and end all that it started."""
         group = _Group() if self.bounded else None
         try:
-            done = subprocess.run(self._command(), stdin=subprocess.DEVNULL, capture_output=True, env=self._environment(), timeout=SECONDS + GRACE, preexec_fn=lambda: _enter(group), start_new_session=True)
+            done = subprocess.run(
+                self._command(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=self._environment(),
+                timeout=SECONDS + GRACE,
+                preexec_fn=lambda: _enter(group),
+                start_new_session=True,
+            )
         except subprocess.TimeoutExpired:
             return Report(damage=["the world had to be ended from outside"], seconds=SECONDS + GRACE)
         finally:
@@ -84,7 +93,16 @@ class World:
     def _environment(self) -> dict[str, str]:
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         room = {name: value for name, value in self._room.environment().items() if name == "LD_LIBRARY_PATH"}
-        return {**room, **threads, "HOME": "/home/learner", "PATH": "/given/bin:/usr/bin:/bin", "PYTHONPATH": "/opt/site", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8", "USER": "learner"}
+        return {
+            **room,
+            **threads,
+            "HOME": "/home/learner",
+            "PATH": "/given/bin:/usr/bin:/bin",
+            "PYTHONPATH": "/opt/site",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LANG": "C.UTF-8",
+            "USER": "learner",
+        }
 
 
 def _write_commands(given: Path) -> None:

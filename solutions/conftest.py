@@ -2,6 +2,7 @@
 
 Without a file the reference answer is judged. The mark of each check is printed at the end.
 """
+
 import getpass
 import secrets
 import tempfile
@@ -27,7 +28,9 @@ GPU_LOCK = Path(tempfile.gettempdir()) / f"attention-gpu-{getpass.getuser()}.loc
 
 def pytest_addoption(parser):
     parser.addoption("--submission", type=Path, help="the notebook, or py:percent script, to judge")
-    parser.addoption("--trust-submissions", action="store_true", help="allow the level none of the sandbox, for work that you trust as your own")
+    parser.addoption(
+        "--trust-submissions", action="store_true", help="allow the level none of the sandbox, for work that you trust as your own"
+    )
     parser.addoption("--seed", type=int, help="what the hidden tests draw from; new each time if not given")
 
 

@@ -1,4 +1,5 @@
 """What most tests need: a course of their own, the sandbox's zygote, ways to hand something in."""
+
 import os
 import shutil
 import subprocess

@@ -1,4 +1,5 @@
 """What stands in a course's gradebook and folders, in a form that can be compared."""
+
 import sqlite3
 from pathlib import Path
 
@@ -13,7 +14,13 @@ GRADES = """select submitted_assignment.student_id, base_cell.name, grade.auto_s
  from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id
  join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
  join base_cell on grade.cell_id = base_cell.id order by 1, 2"""
-COMMENTS = GRADES.replace("grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade", "comment.auto_comment, comment.manual_comment").replace("from grade join", "from comment join").replace("grade.", "comment.")
+COMMENTS = (
+    GRADES.replace(
+        "grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade", "comment.auto_comment, comment.manual_comment"
+    )
+    .replace("from grade join", "from comment join")
+    .replace("grade.", "comment.")
+)
 
 
 def marks(course) -> tuple[list, list]:
@@ -30,7 +37,11 @@ def files(course, *folders: str) -> dict[str, bytes]:
 
 def everything(course) -> tuple:
     """Return all that grading a class leaves behind; two runs that end alike leave the same."""
-    return marks(course), files(course, "verdicts", "autograded", "feedback"), sorted(p.name for p in course.root.glob("*") if p.name != "report.html")
+    return (
+        marks(course),
+        files(course, "verdicts", "autograded", "feedback"),
+        sorted(p.name for p in course.root.glob("*") if p.name != "report.html"),
+    )
 
 
 def small_class(course) -> None:

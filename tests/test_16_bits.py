@@ -1,4 +1,5 @@
 """A worker computes in every dtype that a notebook does."""
+
 from autograder.exercise import replace_definitions
 from autograder.judge import Session, answers
 

@@ -1,4 +1,5 @@
 """Every attack of the corpus against every level that the machine offers; nothing gets through."""
+
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,5 @@
 """Judging on a real dask scheduler with two real workers, started and ended here."""
+
 import os
 import signal
 import subprocess
@@ -36,7 +37,9 @@ class Scheduler:
 
     def worker(self, *words, **environment) -> subprocess.Popen:
         here = ("--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(self.folder))
-        return self.start("worker", "--scheduler-file", str(self.folder / "scheduler.json"), *here, *(words or ("--nthreads", "1")), **environment)
+        return self.start(
+            "worker", "--scheduler-file", str(self.folder / "scheduler.json"), *here, *(words or ("--nthreads", "1")), **environment
+        )
 
     def wait_for(self, number: int) -> list[str]:
         """Return the workers' addresses when there are so many."""
@@ -120,7 +123,10 @@ def _kill(worker: subprocess.Popen) -> None:
 def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
     hand_in("ada", single_head)
     monkeypatch.setattr("torch.__version__", "2.0.0")
-    with pytest.raises(CannotGoOn, match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there"):
+    with pytest.raises(
+        CannotGoOn,
+        match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there",
+    ):
         _grade(course, scheduler.address)
     assert not list(course.root.glob("verdicts/*/*"))
 
@@ -135,14 +141,19 @@ def test_a_worker_with_two_threads_is_refused(scheduler, level):
 
 def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, workers, cluster, caplog):
     (scheduler.folder / "late").mkdir()
-    (scheduler.folder / "late" / "sitecustomize.py").write_text("import platform\nplatform.python_version_tuple = lambda: ('3', '99', '0')\n")
+    (scheduler.folder / "late" / "sitecustomize.py").write_text(
+        "import platform\nplatform.python_version_tuple = lambda: ('3', '99', '0')\n"
+    )
     before = scheduler.wait_for(2)
     late = scheduler.worker(PYTHONPATH=str(scheduler.folder / "late"))
     (misfit,) = set(scheduler.wait_for(3)) - set(before)
     fit = {child.pid for worker in workers for child in psutil.Process(worker.pid).children(recursive=True)}
     until, judged = time.monotonic() + 120, set()
     while late.poll() is None and time.monotonic() < until:  # it is given nothing before it has started
-        judged |= {int(result.result(60)) for result in [cluster.submit(subprocess.check_output, ["sh", "-c", "sleep 0.1; echo $PPID"]) for _ in range(9)]}
+        judged |= {
+            int(result.result(60))
+            for result in [cluster.submit(subprocess.check_output, ["sh", "-c", "sleep 0.1; echo $PPID"]) for _ in range(9)]
+        }
     assert judged <= fit and late.poll() == 0 and scheduler.wait_for(2) == before
     (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
     assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
@@ -174,12 +185,17 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
     cluster.look()
     cluster.look()
     (told,) = [record.getMessage() for record in caplog.records]
-    assert told == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
+    assert (
+        told
+        == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
+    )
     scheduler.worker()
     assert result.result(120) == "b"  # the new one has what the others had got
     cluster.look()
     cluster.look()
-    assert [record.getMessage() for record in caplog.records][1:] == [f"The scheduler at {scheduler.address} has a worker again. Grading goes on."]
+    assert [record.getMessage() for record in caplog.records][1:] == [
+        f"The scheduler at {scheduler.address} has a worker again. Grading goes on."
+    ]
 
 
 def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster):

@@ -1,4 +1,5 @@
 """`nbgrader zip_collect` on hostile archives: each is refused by name, and good work is collected."""
+
 import json
 import os
 import stat
@@ -55,20 +56,33 @@ def member(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def test_good_work_is_collected_however_it_was_packed(course, archives, collect, notebook):
-    packed(archives / "class.zip", {"ada/single_head.ipynb": notebook, "ada/photo.png": b"x", "grace_single_head.ipynb": notebook, "emmy-single_head-1.ipynb": notebook})
+    packed(
+        archives / "class.zip",
+        {
+            "ada/single_head.ipynb": notebook,
+            "ada/photo.png": b"x",
+            "grace_single_head.ipynb": notebook,
+            "emmy-single_head-1.ipynb": notebook,
+        },
+    )
     (archives / "late").mkdir()
     packed(archives / "late" / "edsger.zip", {"single_head.py": b"# %%\n"})
     (archives / "hedy_single_head.ipynb").write_bytes(notebook)
     told = collect()
     assert collected(course) == [
-        "ada/single_head/single_head.ipynb", "edsger/single_head/single_head.py", "emmy/single_head/single_head.ipynb",
-        "grace/single_head/single_head.ipynb", "hedy/single_head/single_head.ipynb",
+        "ada/single_head/single_head.ipynb",
+        "edsger/single_head/single_head.py",
+        "emmy/single_head/single_head.ipynb",
+        "grace/single_head/single_head.ipynb",
+        "hedy/single_head/single_head.ipynb",
     ], told
     assert (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook and "Not collected" not in told
 
 
 def test_pattern_of_a_platform_still_works(course, archives, collect, notebook):
-    packed(archives / "all.zip", {"Lovelace, Ada_4711_submission_single_head.ipynb": notebook, "X_.._submission_single_head.ipynb": notebook})
+    packed(
+        archives / "all.zip", {"Lovelace, Ada_4711_submission_single_head.ipynb": notebook, "X_.._submission_single_head.ipynb": notebook}
+    )
     told = collect(r"--FileNameCollectorPlugin.named_regexp=.*_(?P<student_id>[\w.]+)_submission_(?P<file_id>\w+)")
     assert collected(course) == ["4711/single_head/single_head.ipynb"], told
     assert "'..'" in told and "not a learner's name" in told
@@ -107,7 +121,13 @@ def test_hostile_names_are_refused_and_named(course, archives, collect, notebook
 
 def test_links_devices_and_pipes_are_refused(course, archives, collect, notebook):
     kinds = {"link": stat.S_IFLNK, "device": stat.S_IFCHR, "pipe": stat.S_IFIFO, "socket": stat.S_IFSOCK}
-    packed(archives / "all.zip", {"ada/single_head.ipynb": notebook, **{member(f"{name}/single_head.ipynb", kind | 0o777): b"/etc/passwd" for name, kind in kinds.items()}})
+    packed(
+        archives / "all.zip",
+        {
+            "ada/single_head.ipynb": notebook,
+            **{member(f"{name}/single_head.ipynb", kind | 0o777): b"/etc/passwd" for name, kind in kinds.items()},
+        },
+    )
     os.symlink("/etc/passwd", archives / "eve_single_head.ipynb")
     os.symlink("/etc", archives / "etc")
     os.mkfifo(archives / "mallory_single_head.ipynb")
@@ -156,10 +176,15 @@ def overlapping(content: bytes, count: int) -> bytes:
     common = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, zlib.crc32(content), len(body), len(content), len(name), 0)
     local = b"PK\3\4" + common + name + body
     entry = b"PK\1\2" + struct.pack("<H", 20) + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
-    names = [entry.replace(name, f"e{n:02}/single_head.ipynb"[-len(name):].encode()) for n in range(100)]
-    locals_ = b"".join(local.replace(name, each[-len(name):], 1) for each in names[:1])
+    names = [entry.replace(name, f"e{n:02}/single_head.ipynb"[-len(name) :].encode()) for n in range(100)]
+    locals_ = b"".join(local.replace(name, each[-len(name) :], 1) for each in names[:1])
     table = b"".join(entry for _ in range(count))
-    return locals_.replace(names[0][-len(name):], name) + table + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, count, count, len(table), len(locals_), 0)
+    return (
+        locals_.replace(names[0][-len(name) :], name)
+        + table
+        + b"PK\5\6"
+        + struct.pack("<HHHHIIH", 0, 0, count, count, len(table), len(locals_), 0)
+    )
 
 
 def test_other_tricks_of_an_archive_are_refused(course, archives, collect, notebook):
@@ -168,7 +193,15 @@ def test_other_tricks_of_an_archive_are_refused(course, archives, collect, noteb
     data[data.index(b"PK\1\2") + 8] |= 1
     path.write_bytes(data)
     packed(archives / "lzma.zip", {"lzma/single_head.ipynb": notebook}, zipfile.ZIP_LZMA)
-    packed(archives / "twins.zip", {"Eve/single_head.ipynb": notebook, "eve/single_head.ipynb": notebook, "caf\u00e9/single_head.ipynb": notebook, "cafe\u0301/single_head.ipynb": notebook})
+    packed(
+        archives / "twins.zip",
+        {
+            "Eve/single_head.ipynb": notebook,
+            "eve/single_head.ipynb": notebook,
+            "caf\u00e9/single_head.ipynb": notebook,
+            "cafe\u0301/single_head.ipynb": notebook,
+        },
+    )
     packed(archives / "crowd.zip", {f"{n}.txt": b"" for n in range(MOST_MEMBERS + 1)})
     packed(archives / "table.zip", {f"{n}{'x' * 180}.txt": b"" for n in range(MOST_MEMBERS)})
     (archives / "no.zip").write_bytes(b"PK\3\4 and nothing else")
@@ -178,9 +211,13 @@ def test_other_tricks_of_an_archive_are_refused(course, archives, collect, noteb
     told = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb"]
     for words in (
-        "'locked.zip', 'eve/single_head.ipynb': it is encrypted", "'lzma.zip', 'lzma/single_head.ipynb': it is compressed in an unusual way",
-        "'crowd.zip': it has 20001 members", "'table.zip': it is not a zip archive that can be read (its table of contents is too long)",
-        "'no.zip': it is not a zip", "'eve.tar.gz': this kind of archive is not opened", "'eve_single_head.ipynb': it has more than 8 MB",
+        "'locked.zip', 'eve/single_head.ipynb': it is encrypted",
+        "'lzma.zip', 'lzma/single_head.ipynb': it is compressed in an unusual way",
+        "'crowd.zip': it has 20001 members",
+        "'table.zip': it is not a zip archive that can be read (its table of contents is too long)",
+        "'no.zip': it is not a zip",
+        "'eve.tar.gz': this kind of archive is not opened",
+        "'eve_single_head.ipynb': it has more than 8 MB",
     ):
         assert words in told, told
     assert told.count("differs only in case or accents") == 4
@@ -196,10 +233,16 @@ def test_two_files_of_one_learner_do_not_stop_the_rest(course, archives, collect
 
 def test_a_file_named_after_somebody_else_is_refused_and_takes_nobodys_place(course, archives, collect, notebook):
     theft = json.dumps({"cells": []}).encode()
-    packed(archives / "moodle.zip", {
-        "Bob_17_assignsubmission_file/ada_single_head.ipynb": theft, "Bob_17_assignsubmission_file/zoe/single_head.ipynb": theft,
-        "ada/single_head.ipynb": notebook, "emmy/emmy_single_head.ipynb": notebook, "moodle/grace_single_head.ipynb": notebook,
-    })
+    packed(
+        archives / "moodle.zip",
+        {
+            "Bob_17_assignsubmission_file/ada_single_head.ipynb": theft,
+            "Bob_17_assignsubmission_file/zoe/single_head.ipynb": theft,
+            "ada/single_head.ipynb": notebook,
+            "emmy/emmy_single_head.ipynb": notebook,
+            "moodle/grace_single_head.ipynb": notebook,
+        },
+    )
     (archives / "Eve_18").mkdir()
     (archives / "Eve_18" / "alan_single_head.ipynb").write_bytes(theft)
     (archives / "single_head.ipynb").write_bytes(notebook)
@@ -212,4 +255,6 @@ def test_a_file_named_after_somebody_else_is_refused_and_takes_nobodys_place(cou
         ("Eve_18/alan_single_head.ipynb", "'Eve_18', 'alan'"),
     ):
         assert f"{where!r}: its name and its folders tell of different learners ({who})" in told
-    assert told.count("Not collected: ") == 4 and "learner '': this is not a learner's name" in told  # of single_head.ipynb nothing tells whose
+    assert (
+        told.count("Not collected: ") == 4 and "learner '': this is not a learner's name" in told
+    )  # of single_head.ipynb nothing tells whose

@@ -1,4 +1,5 @@
 """What a call costs is measured, in this process and from outside of a worker's; neither can be talked out of it."""
+
 import pytest
 import torch
 

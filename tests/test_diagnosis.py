@@ -1,7 +1,8 @@
 """A known mistake is named, behind both doors; a right answer never gets a name."""
+
 import json
 import tracemalloc
-from functools import lru_cache
+from functools import cache
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.
 VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
 
 
-@lru_cache(maxsize=None)
+@cache
 def judged(name: str, mistake: str) -> list[Verdict]:
     return judge(exercises.load(name), known_learner(name, mistake), seed=99)
 

@@ -1,4 +1,5 @@
 """`python -m autograder doctor` tells what is so, and exits with 1 where that is not enough."""
+
 import sys
 from pathlib import Path
 
@@ -48,4 +49,3 @@ def test_attacks_are_run_one_by_one_and_a_fallen_judge_counts_as_their_success(m
     monkeypatch.setattr(doctor, "corpus", lambda: [one for one in corpus() if one.level is Level.none][:2])
     monkeypatch.setattr(doctor, "attack", falls)
     assert [problems for _, problems in doctor.attack_all(Level.none)] == [["the judge failed: RuntimeError: fallen"]] * 2
-

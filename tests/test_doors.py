@@ -1,4 +1,5 @@
 """Three doors, one definition of each test: the marks agree, check by check."""
+
 import re
 import sqlite3
 import subprocess
@@ -73,7 +74,20 @@ def test_tests_for_a_gpu_queue_for_it(single_head):
 
 def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_in, single_head):
     path = hand_in("ada", single_head)
-    words = [sys.executable, "-c", PRETEND, "solutions/single_head", "-k", "gpu", "-q", "-rs", "-p", "no:cacheprovider", "--submission", path]
+    words = [
+        sys.executable,
+        "-c",
+        PRETEND,
+        "solutions/single_head",
+        "-k",
+        "gpu",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "--submission",
+        path,
+    ]
     said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
     assert "1 skipped" in said and "no worker sees a GPU at this level of the sandbox" in said, said
 

@@ -1,4 +1,5 @@
 """The first command on a fresh machine: what it cannot do, it says in one sentence."""
+
 import hashlib
 import os
 import shutil
@@ -35,7 +36,9 @@ def test_no_network_is_told_in_the_last_line(tmp_path):
     (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n")
     # No index at all is what a machine without a network sees, only sooner.
     alone = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    done = subprocess.run([sys.executable, "autograder/environment.py"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "autograder/environment.py"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("The requirements could not be installed: is the package index within reach?")
     assert not (tmp_path / ".venv" / "installed").exists()

@@ -1,4 +1,5 @@
 """`nbgrader export`: quoted, formula-safe, one column a check."""
+
 import csv
 
 from autograder import gradebook as books

@@ -1,4 +1,5 @@
 """What an exercise asks for is found in a source and stopped at run time, list by list."""
+
 import pytest
 import torch
 
@@ -19,25 +20,45 @@ def test_every_name_of_a_list_is_found_in_a_source(name):
 
 
 INNER = {
-    "torch._softmax": "softmax", "torch._C._VariableFunctions.softmax": "softmax", "torch._C._special.special_softmax": "softmax",
-    "torch._VF.log_softmax": "softmax", "torch.ops.aten.softmax.int": "softmax", "torch.ops.aten._safe_softmax": "softmax",
-    "torch._C._nn.scaled_dot_product_attention": "attention", "torch._native_multi_head_attention": "attention",
-    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default": "attention", "torch._transformer_encoder_layer_fwd": "transformer",
-    "torch.ops.aten.native_layer_norm": "layer_norm", "torch._fused_rms_norm": "layer_norm",
+    "torch._softmax": "softmax",
+    "torch._C._VariableFunctions.softmax": "softmax",
+    "torch._C._special.special_softmax": "softmax",
+    "torch._VF.log_softmax": "softmax",
+    "torch.ops.aten.softmax.int": "softmax",
+    "torch.ops.aten._safe_softmax": "softmax",
+    "torch._C._nn.scaled_dot_product_attention": "attention",
+    "torch._native_multi_head_attention": "attention",
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default": "attention",
+    "torch._transformer_encoder_layer_fwd": "transformer",
+    "torch.ops.aten.native_layer_norm": "layer_norm",
+    "torch._fused_rms_norm": "layer_norm",
 }
 
 
 @pytest.mark.parametrize("dotted, name", INNER.items(), ids=INNER)
 def test_inner_ways_to_the_same_are_found_in_a_source(dotted, name):
     way, _, last = dotted.rpartition(".")
-    for source in (f"import torch\ny = {dotted}(x)", f"from {way} import {last}\ny = {last}(x)", f"import {way} as other\ny = other.{last}(x)"):
+    for source in (
+        f"import torch\ny = {dotted}(x)",
+        f"from {way} import {last}\ny = {last}(x)",
+        f"import {way} as other\ny = other.{last}(x)",
+    ):
         assert found_in(source, names([name])), source
 
 
-@pytest.mark.parametrize("source", [
-    "torch._assert(x.ndim == 3, 'three axes')", "self._softmax(x)", "_softmax(x)", "torch.ops.aten.add(x, x)", "torch.nn.attention.sdpa_kernel([])",
-    "self.ops.softmax(x)", "torch.linalg.vector_norm(x)", "torch._C._get_tracing_state()",
-])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "torch._assert(x.ndim == 3, 'three axes')",
+        "self._softmax(x)",
+        "_softmax(x)",
+        "torch.ops.aten.add(x, x)",
+        "torch.nn.attention.sdpa_kernel([])",
+        "self.ops.softmax(x)",
+        "torch.linalg.vector_norm(x)",
+        "torch._C._get_tracing_state()",
+    ],
+)
 def test_what_only_looks_like_an_inner_way_is_fine(source):
     assert found_in(source, [name for name in names(list(LISTS)) if not name.startswith("torch.Tensor.")]) is None
 
@@ -54,14 +75,20 @@ DETOURS = {
 
 @pytest.mark.parametrize("body", DETOURS.values(), ids=DETOURS)
 def test_detours_are_stopped_at_run_time(zygote, single_head, body):
-    sources = {name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()}
+    sources = {
+        name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()
+    }
     with Session(zygote, single_head, sources) as session, pytest.raises(Forbidden):
         session.learner.softmax(torch.ones(2, 3))
 
 
 def test_other_operators_are_let_through(zygote, single_head):
-    body = "e = torch.ops.aten.exp.default(scores - scores.amax(-1, keepdim=True))\n    return torch.ops.aten.div(e, e.sum(-1, keepdim=True))"
-    sources = {name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()}
+    body = (
+        "e = torch.ops.aten.exp.default(scores - scores.amax(-1, keepdim=True))\n    return torch.ops.aten.div(e, e.sum(-1, keepdim=True))"
+    )
+    sources = {
+        name: replace_definitions(source, {"softmax": f"def softmax(scores):\n    {body}"}) for name, source in answers(single_head).items()
+    }
     with Session(zygote, single_head, sources) as session:
         assert torch.equal(session.learner.softmax(torch.zeros(2, 4)), torch.full((2, 4), 0.25))
 
@@ -94,5 +121,11 @@ def test_ready_made_attention_is_fine_in_a_layer(zygote):
 
 def test_a_mask_that_torch_keeps_in_a_forbidden_class_may_be_used():
     assert found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)", names(["transformer"])) is None
-    assert found_in("import torch.nn as layers\nhidden = layers.Transformer.generate_square_subsequent_mask(3)", names(["transformer"])) is None
-    assert found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)\nmodel = nn.Transformer(8)", names(["transformer"])) == "nn.Transformer"
+    assert (
+        found_in("import torch.nn as layers\nhidden = layers.Transformer.generate_square_subsequent_mask(3)", names(["transformer"]))
+        is None
+    )
+    assert (
+        found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)\nmodel = nn.Transformer(8)", names(["transformer"]))
+        == "nn.Transformer"
+    )

@@ -1,4 +1,5 @@
 """nbgrader's own formgrader, in a real Jupyter server: its buttons reach our judge."""
+
 import csv
 import json
 import os

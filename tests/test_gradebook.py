@@ -1,4 +1,5 @@
 """The gradebook: a submission is in it whole or not at all, and what a person wrote stays."""
+
 import os
 import shutil
 import signal
@@ -173,7 +174,9 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
     course.root.mkdir()
     pid = os.fork()
     if pid == 0:
-        event.listen(books.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL))
+        event.listen(
+            books.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL)
+        )
         try:
             books.opened(course.gradebook_url)
         finally:
@@ -247,7 +250,10 @@ def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head)
     told = written_by_hand(course)
     first = single_head.cells.index(next(c for c in single_head.cells if c.kind == CHECK))
     more = replace(single_head, cells=(*reversed(single_head.cells), Cell("another", CHECK, "", 3.0)))
-    less = replace(single_head, cells=tuple(c for c in single_head.cells if c.id != single_head.cells[first + 1].id and c.id != _last_check(single_head)))
+    less = replace(
+        single_head,
+        cells=tuple(c for c in single_head.cells if c.id != single_head.cells[first + 1].id and c.id != _last_check(single_head)),
+    )
     for changed in (more, less, single_head):
         books.prepare(book, course.gradebook_url, changed)
         books.record(book, [judged(changed, "ada")])

@@ -1,4 +1,5 @@
 """The guide for authors, followed to the letter in a copy of the project that has no other exercise."""
+
 import os
 import re
 import shutil

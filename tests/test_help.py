@@ -1,4 +1,5 @@
 """What helps a learner along: hints, progress that is kept, maps of what differs."""
+
 import base64
 import json
 import re
@@ -60,7 +61,16 @@ def test_silence_takes_nothing_away_and_a_wrong_answer_does(tmp_path):
     assert progress.passed == ["scale"]
 
 
-DAMAGED = ["", "{", "[]", "null", '{"passed": 3, "hints": []}', '{"passed": [1, {}], "hints": {"a": "b", "c": -1, "d": true}}', "[" * 100_000, "\ud800"]
+DAMAGED = [
+    "",
+    "{",
+    "[]",
+    "null",
+    '{"passed": 3, "hints": []}',
+    '{"passed": [1, {}], "hints": {"a": "b", "c": -1, "d": true}}',
+    "[" * 100_000,
+    "\ud800",
+]
 
 
 @pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))

@@ -1,4 +1,5 @@
 """A worker that answers anything at all: the judge has a verdict on every check, and goes on."""
+
 import math
 import os
 import socket
@@ -31,11 +32,28 @@ SHAPES = st.lists(st.integers(0, 7), max_size=5)
 def tensors(draw):
     fill = draw(st.sampled_from([0, 1, -1, 0.5, math.nan, math.inf, -math.inf, 6e4]))
     dtype = draw(DTYPES)
-    return torch.full(draw(SHAPES), fill if dtype.is_floating_point else int(fill) if math.isfinite(fill) and abs(fill) < 100 else 0, dtype=dtype)
+    return torch.full(
+        draw(SHAPES), fill if dtype.is_floating_point else int(fill) if math.isfinite(fill) and abs(fill) < 100 else 0, dtype=dtype
+    )
 
 
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | tensors() | st.builds(Handle, st.integers(-5, 5)) | st.builds(Object, st.text(max_size=10))
-VALUES = st.recursive(PLAIN, lambda part: st.lists(part, max_size=3) | st.lists(part, max_size=3).map(tuple) | st.dictionaries(st.text(max_size=5), part, max_size=3), max_leaves=8)
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | tensors()
+    | st.builds(Handle, st.integers(-5, 5))
+    | st.builds(Object, st.text(max_size=10))
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda part: (
+        st.lists(part, max_size=3) | st.lists(part, max_size=3).map(tuple) | st.dictionaries(st.text(max_size=5), part, max_size=3)
+    ),
+    max_leaves=8,
+)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -65,7 +83,11 @@ def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
 MANY = tuple(torch.zeros(999) for _ in range(1000))
 
 
-@pytest.mark.parametrize("value", [MANY, list(MANY), {str(i): each for i, each in enumerate(MANY)}, ((MANY,) * 10,) * 10, "x" * 1_000_000, (0,) * 300_000], ids=["tuple", "list", "dict", "deep", "text", "numbers"])
+@pytest.mark.parametrize(
+    "value",
+    [MANY, list(MANY), {str(i): each for i, each in enumerate(MANY)}, ((MANY,) * 10,) * 10, "x" * 1_000_000, (0,) * 300_000],
+    ids=["tuple", "list", "dict", "deep", "text", "numbers"],
+)
 def test_what_came_is_told_in_short_and_soon(value):
     begin = time.process_time()
     with pytest.raises(Wrong) as caught:

@@ -1,4 +1,5 @@
 """A check rejects no right work: nothing depends on threads, on random state, on the device, on the order of layers, on how numbers lie in memory, or on how far away minus infinity is."""
+
 import ast
 import random
 import re
@@ -53,7 +54,9 @@ def test_right_answers_pass_with_other_threads_and_other_random_numbers(elsewher
         assert failures(exercise, own_learner(exercise, known)) == {}, known and known.name
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))])
+@pytest.mark.parametrize(
+    "device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"))]
+)
 @pytest.mark.parametrize("name", ALL)
 def test_right_answers_pass_wherever_their_inputs_lie(name, device):
     """Not those that measure: what a GPU holds and how long it computes, nobody counts."""
@@ -65,7 +68,9 @@ class _FromTheLastOn(ast.NodeTransformer):
 
     def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.FunctionDef:
         if function.name == "__init__":
-            places = [place for place, node in enumerate(function.body) if isinstance(node, ast.Assign) and "nn." in ast.unparse(node.value)]
+            places = [
+                place for place, node in enumerate(function.body) if isinstance(node, ast.Assign) and "nn." in ast.unparse(node.value)
+            ]
             for place, node in zip(places, [function.body[place] for place in reversed(places)]):
                 function.body[place] = node
                 if isinstance(node.value, ast.GeneratorExp):  # a layer for each name
@@ -86,7 +91,16 @@ WITH_LAYERS = [name for name in ALL if _has_layers(name)]
 
 
 def test_there_are_layers_to_put_in_another_order():
-    assert {"single_head", "cross_attention", "multi_head", "feed_forward", "encoder_layer", "capstone", "grouped_query", "kv_cache"} <= set(WITH_LAYERS)
+    assert {
+        "single_head",
+        "cross_attention",
+        "multi_head",
+        "feed_forward",
+        "encoder_layer",
+        "capstone",
+        "grouped_query",
+        "kv_cache",
+    } <= set(WITH_LAYERS)
 
 
 @pytest.mark.parametrize("name", WITH_LAYERS)

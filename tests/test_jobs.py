@@ -1,4 +1,5 @@
 """Several judges at a time: the same marks, whatever becomes of a judge."""
+
 import os
 import re
 import shutil
@@ -56,7 +57,7 @@ def test_marks_are_the_same_with_any_number_of_judges(fresh, alone, jobs):
 def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
     killed = []
     with judges(2, None) as executor:
-        for learner, _, entry in grade(fresh, ["single_head"], executor=executor):
+        for _ in grade(fresh, ["single_head"], executor=executor):
             if not killed and (found := _judges()):
                 killed = [found[0].pid]
                 found[0].kill()
@@ -67,7 +68,7 @@ def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
 def test_a_mother_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
     killed = []
     with Mother(level) as mother, judges(2, level, mother=mother) as executor:
-        for learner, _, entry in grade(fresh, ["single_head"], level=level, executor=executor):
+        for _ in grade(fresh, ["single_head"], level=level, executor=executor):
             if not killed and (found := _zygotes(mother)):
                 killed = [psutil.Process(mother.pid) if kin == "mother" else found[0]]
                 killed[0].kill()
@@ -92,7 +93,10 @@ def test_half_a_result_keeps_nobody_waiting(monkeypatch):
 
 def test_a_submission_that_no_judge_has_taken_keeps_nobody_waiting(command):
     """It fills the pipe to the judges, and a thread that this process waits for at its end waits for room."""
-    command("python", "-c", """if True:
+    command(
+        "python",
+        "-c",
+        """if True:
         from autograder.jobs import judges
         from tests.test_jobs import _judges
         with judges(2, None) as executor:
@@ -104,7 +108,8 @@ def test_a_submission_that_no_judge_has_taken_keeps_nobody_waiting(command):
             for judge in found:
                 judge.kill()
             executor.wait_for(given[-1:])
-    """)
+    """,
+    )
 
 
 def test_a_judge_that_never_goes_is_ended(fresh, alone):
@@ -192,7 +197,16 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     list(grade(whole, ["single_head"]))
     environment = {**os.environ, "ATTENTION_COURSE": str(fresh.root), "PYTHONUNBUFFERED": "1"}
     words = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs", "2"]
-    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, preexec_fn=_hear_ctrl_c)
+    process = subprocess.Popen(
+        words,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
+    )
     while not list(fresh.root.glob("verdicts/*/*.json")) and process.poll() is None:
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)

@@ -1,4 +1,5 @@
 """What is ours is never held against a learner, and no submission keeps a judge for long."""
+
 import os
 import signal
 import socket
@@ -46,7 +47,9 @@ def no_zygote_left():
 
 
 def test_all_cells_and_calls_together_have_a_limit(zygote, single_head):
-    sleeping = {name: f"import time\ntime.sleep(0.4)\n{source}" for name, source in with_causal(single_head, "import os; os._exit(0)").items()}
+    sleeping = {
+        name: f"import time\ntime.sleep(0.4)\n{source}" for name, source in with_causal(single_head, "import os; os._exit(0)").items()
+    }
     begin = time.monotonic()
     with Session(zygote, single_head, sleeping, Limits(request_seconds=1.0, requests=3)) as session:
         verdicts = {v.check: v for v in judge(single_head, session.learner, seed=3)}
@@ -82,7 +85,10 @@ def test_a_worker_that_somebody_else_stops_is_held_against_nobody(single_head, m
 
 def test_who_sleeps_is_judged_once_more(single_head):
     begin = time.monotonic()
-    verdicts = {v.check: v.outcome for v in judged(task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0)))}
+    verdicts = {
+        v.check: v.outcome
+        for v in judged(task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0)))
+    }
     assert verdicts["causal"] is Outcome.TIME and verdicts["padding"] is Outcome.PASSED
     assert time.monotonic() - begin >= 2 * 2.0
 
@@ -121,7 +127,11 @@ def test_our_failure_is_nothing_that_a_test_catches():
     assert not issubclass(JudgeFailed, Stopped) and not issubclass(JudgeFailed, (TypeError, RuntimeError, AttributeError))
 
 
-@pytest.mark.parametrize("error", [OSError("no more files"), MemoryError(), wire.Closed("gone"), wire.BadFrame("odd"), TimeoutError(), JudgeFailed("gone")], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "error",
+    [OSError("no more files"), MemoryError(), wire.Closed("gone"), wire.BadFrame("odd"), TimeoutError(), JudgeFailed("gone")],
+    ids=lambda e: type(e).__name__,
+)
 def test_what_no_answer_can_raise_is_our_failure(error):
     @visible("scale")
     def test_that_breaks(learner):
@@ -155,7 +165,9 @@ def test_known_answers_do_not_grow_with_the_class():
 def test_modules_are_there_until_their_test_ends():
     exercise = exercises.load("encoder_layer")
     reference = reference_learner(exercise.name)
-    assert [failure(test, reference, 3, reference) for test in exercise.tests if not test.gpu] == [None] * len([t for t in exercise.tests if not t.gpu])
+    assert [failure(test, reference, 3, reference) for test in exercise.tests if not test.gpu] == [None] * len(
+        [t for t in exercise.tests if not t.gpu]
+    )
 
 
 # Hidden tests stay hidden
@@ -184,12 +196,12 @@ TALKATIVE = {
     "no answer": ("raise NotImplementedError(str(length))", "NotImplementedError, or a name that is not defined"),
     "no memory": ("raise MemoryError(str(length))", "more memory"),
     "a forged end": (
-        "import os\n    text = b'{\"message\": {\"%d\": 1}, \"tensors\": []}' % length\n    for fd in range(3, 64):\n"
+        'import os\n    text = b\'{"message": {"%d": 1}, "tensors": []}\' % length\n    for fd in range(3, 64):\n'
         "        try:\n            os.write(fd, len(text).to_bytes(4, 'little') + text)\n        except OSError:\n            pass",
         "what came back is no answer",
     ),
     "forged words": (
-        "import os\n    text = b'{\"message\": {\"dict\": {\"error\": \"Raised\", \"words\": [\"E%d\", \"%d\", \"in f%d, line 3\"]}}, \"tensors\": []}' % ((length,) * 3)\n    for fd in range(3, 64):\n"
+        'import os\n    text = b\'{"message": {"dict": {"error": "Raised", "words": ["E%d", "%d", "in f%d, line 3"]}}, "tensors": []}\' % ((length,) * 3)\n    for fd in range(3, 64):\n'
         "        try:\n            os.write(fd, len(text).to_bytes(4, 'little') + text)\n        except OSError:\n            pass",
         "an error",
     ),

@@ -2,6 +2,7 @@
 
 ATTENTION_KILL_SEED=... draws the same moment and victim again; ATTENTION_KILLS=... is how many `make soak` draws.
 """
+
 import os
 import random
 import secrets

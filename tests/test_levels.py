@@ -1,4 +1,5 @@
 """Levels of the sandbox: named, asked for, refused with what to do."""
+
 import os
 import shutil
 import subprocess
@@ -105,7 +106,17 @@ def test_ordinary_user_gets_the_same_sandbox(tmp_path, level):
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user already")
     python = _python_for_all(tmp_path)
-    done = subprocess.run([python, "-c", ORDINARY, *names], cwd=ROOT, user=65534, group=65534, extra_groups=[], env={"PATH": os.environ["PATH"], "HOME": "/"}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [python, "-c", ORDINARY, *names],
+        cwd=ROOT,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        env={"PATH": os.environ["PATH"], "HOME": "/"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout.splitlines() == [f"{name} []" for name in names], done.stderr
 
 
@@ -114,7 +125,9 @@ def _python_for_all(folder: Path) -> str:
     for parent in [folder, *folder.parents[:3]]:
         parent.chmod(parent.stat().st_mode | 0o055)
     ours, system = Path(sysconfig.get_path("purelib")), shutil.which("python3", path="/usr/bin:/usr/local/bin")
-    if system is None or subprocess.run([system, "-c", "import sys, venv; print(sys.version_info[:2])"], capture_output=True, text=True).stdout.strip() != str(sys.version_info[:2]):
+    if system is None or subprocess.run(
+        [system, "-c", "import sys, venv; print(sys.version_info[:2])"], capture_output=True, text=True
+    ).stdout.strip() != str(sys.version_info[:2]):
         pytest.skip("there is no system Python of this version to run as another user")
     subprocess.run([system, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     theirs = next((folder / "venv" / "lib").glob("python*/site-packages"))

@@ -1,4 +1,5 @@
 """The tests are proven: each mistake fails what it names, each right answer passes everything."""
+
 import json
 
 import pytest

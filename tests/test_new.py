@@ -1,4 +1,5 @@
 """`python -m autograder new NAME`: what it makes is an exercise already."""
+
 import pytest
 
 from autograder import exercise as exercises

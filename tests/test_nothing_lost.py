@@ -1,4 +1,5 @@
 """Whatever happens to a run, the next one ends with the marks of an undisturbed one."""
+
 import json
 import os
 import re
@@ -68,7 +69,9 @@ def test_a_write_that_finds_no_space_leaves_the_old_file_and_nothing_else(tmp_pa
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["entry.json"]
 
 
-@pytest.mark.skipif(subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0, reason="this machine lets nobody mount a small disk")
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0, reason="this machine lets nobody mount a small disk"
+)
 def test_a_full_disk_is_said_and_loses_nothing(undisturbed, tmp_path, command):
     small, after = tmp_path / "course", tmp_path / "after"
     small.mkdir()
@@ -86,7 +89,9 @@ def test_a_power_cut_is_repaired(graded, undisturbed, damage):
     assert len(spoilt) == 12
     for path in spoilt:
         data = path.read_bytes()
-        path.write_bytes({"cut short": data[: len(data) // 2], "empty": b"", "zeros": bytes(len(data)), "other JSON": b'{"verdicts": [3]}'}[damage])
+        path.write_bytes(
+            {"cut short": data[: len(data) // 2], "empty": b"", "zeros": bytes(len(data)), "other JSON": b'{"verdicts": [3]}'}[damage]
+        )
     list(grade(graded, ["single_head"]))
     assert everything(graded) == everything(undisturbed)
 

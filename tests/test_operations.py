@@ -1,4 +1,5 @@
 """A module is put into training and into use, behind the notebook's door and the judge's."""
+
 import torch
 from torch import nn
 

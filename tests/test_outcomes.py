@@ -1,4 +1,5 @@
 """Each way in which an answer can go wrong ends with its own outcome, for its own checks only."""
+
 import pytest
 import torch
 
@@ -26,12 +27,21 @@ def outcomes(zygote, single_head):
 
 BODIES = {
     "endless loop": ("while True: pass", Outcome.TIME),
-    "endless loop that catches everything": ("\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass", Outcome.TIME),
-    "sleep with all signals ignored": ("import signal, time; [signal.signal(s, signal.SIG_IGN) for s in range(1, 20) if s not in (9, 19)]; time.sleep(1000)", Outcome.TIME),
+    "endless loop that catches everything": (
+        "\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+        Outcome.TIME,
+    ),
+    "sleep with all signals ignored": (
+        "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in range(1, 20) if s not in (9, 19)]; time.sleep(1000)",
+        Outcome.TIME,
+    ),
     "exit of the process": ("import os; os._exit(0)", Outcome.ENDED),
     "segmentation fault": ("import ctypes; ctypes.string_at(0)", Outcome.ENDED),
     "abort": ("import os; os.abort()", Outcome.ENDED),
-    "a signal that the first process of a namespace does not get": ("import os; os.kill(os.getpid(), 9)  # the first process of a namespace\n    return torch.ones(length, length).tril().bool()", Outcome.PASSED),
+    "a signal that the first process of a namespace does not get": (
+        "import os; os.kill(os.getpid(), 9)  # the first process of a namespace\n    return torch.ones(length, length).tril().bool()",
+        Outcome.PASSED,
+    ),
     "another process": ("import os; os.fork()", Outcome.RAISED),
     "a call over the network": ("import socket; socket.create_connection(('127.0.0.1', 9))", Outcome.RAISED),
     "sys.exit": ("import sys; sys.exit()", Outcome.RAISED),
@@ -64,7 +74,9 @@ def test_outcome_of_one_function_is_its_own(outcomes, level, body, expected):
 
 
 def test_endless_loop_in_every_check_still_judges_all(zygote, single_head):
-    sources = {name: replace_definitions(s, {"softmax": "def softmax(scores):\n    while True: pass"}) for name, s in answers(single_head).items()}
+    sources = {
+        name: replace_definitions(s, {"softmax": "def softmax(scores):\n    while True: pass"}) for name, s in answers(single_head).items()
+    }
     with Session(zygote, single_head, sources, Limits(request_seconds=3.0, least_seconds=0.8)) as session:
         found = {v.check: v.outcome for v in judge(single_head, session.learner, seed=11)}
     assert found["softmax"] is found["module"] is Outcome.TIME
@@ -75,7 +87,9 @@ KEPT = "kept = globals().setdefault('kept', [])\n    while True:\n        kept.a
 THREADS = "import threading, time\n    while True:\n        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
 
 
-@pytest.mark.parametrize("body", [KEPT.format("' ' * 1000"), KEPT.format("torch.ones(1 << 18)"), THREADS], ids=["small pieces", "large pieces", "threads"])
+@pytest.mark.parametrize(
+    "body", [KEPT.format("' ' * 1000"), KEPT.format("torch.ones(1 << 18)"), THREADS], ids=["small pieces", "large pieces", "threads"]
+)
 def test_what_one_check_has_used_up_is_there_for_the_next(outcomes, body):
     found = outcomes(**{"causal_mask": f"def causal_mask(length):\n    {body}"})
     assert found.pop("causal") is Outcome.MEMORY and set(found.values()) == {Outcome.PASSED}
@@ -89,7 +103,9 @@ def test_computing_too_long_in_all_is_a_time_limit(zygote, single_head):
     assert found["padding"].outcome is Outcome.PASSED
 
 
-@pytest.mark.parametrize("cell", ["def causal_mask(length:\n", "import os\nos._exit(1)\n", "while True: pass\n", "1 / 0\n", "raise SystemExit\n"])
+@pytest.mark.parametrize(
+    "cell", ["def causal_mask(length:\n", "import os\nos._exit(1)\n", "while True: pass\n", "1 / 0\n", "raise SystemExit\n"]
+)
 def test_cell_that_breaks_costs_only_what_it_defines(zygote, single_head, cell):
     sources = answers(single_head)
     sources["answer-masks"] = cell + sources["answer-masks"]

@@ -1,4 +1,5 @@
 """Where a test asks the learner's own code what another piece of it should have used, nothing comes of nothing."""
+
 import pytest
 
 from autograder import exercise as exercises
@@ -24,13 +25,43 @@ def multi_head_attention(query, key, *others):
 PLAYED = {
     "a word for outputs": ("kv_cache", "attend_last", "lambda *_: 'whatever'", CACHE.format("'whatever'"), {"pieces"}),
     "zeros for outputs": ("kv_cache", "attend_last", "lambda query, *_: query * 0", CACHE.format("self.to_query(x) * 0"), {"pieces"}),
-    "infinities for outputs": ("kv_cache", "attend_last", "lambda query, *_: query * 0 + math.inf", CACHE.format("self.to_query(x) * 0 + math.inf"), {"pieces"}),
+    "infinities for outputs": (
+        "kv_cache",
+        "attend_last",
+        "lambda query, *_: query * 0 + math.inf",
+        CACHE.format("self.to_query(x) * 0 + math.inf"),
+        {"pieces"},
+    ),
     "zeros for heads": ("grouped_query", "grouped_attention", "lambda query, *_: query * 0", GROUPS.format("x * 0"), {"module"}),
-    "zeros for heads, masked or not": ("grouped_query", "grouped_attention", "lambda query, *_: query * 0", GROUPS.format("x * 0"), {"module_mask"}),
+    "zeros for heads, masked or not": (
+        "grouped_query",
+        "grouped_attention",
+        "lambda query, *_: query * 0",
+        GROUPS.format("x * 0"),
+        {"module_mask"},
+    ),
     "a word for a turn": ("rotary", "rotate", "lambda *_: 'whatever'", ROTARY.format("'whatever'"), {"attend", "relative"}),
-    "words turned to zeros": ("rotary", "rotate", "lambda x, *_: x * 0", ROTARY.format("value.mean(-2, keepdim=True).expand(*query.shape[:-1], -1)"), {"attend", "relative"}),
-    "words as they were": ("rotary", "rotate", "lambda x, *_: x", ROTARY.format("torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1) @ value"), {"attend", "relative"}),
-    "clocks of zeros": ("positional_encoding", "sinusoidal_encoding", "torch.zeros", PLACES.format("x + 0"), {"add", "lengths", "start", "dtype"}),
+    "words turned to zeros": (
+        "rotary",
+        "rotate",
+        "lambda x, *_: x * 0",
+        ROTARY.format("value.mean(-2, keepdim=True).expand(*query.shape[:-1], -1)"),
+        {"attend", "relative"},
+    ),
+    "words as they were": (
+        "rotary",
+        "rotate",
+        "lambda x, *_: x",
+        ROTARY.format("torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1) @ value"),
+        {"attend", "relative"},
+    ),
+    "clocks of zeros": (
+        "positional_encoding",
+        "sinusoidal_encoding",
+        "torch.zeros",
+        PLACES.format("x + 0"),
+        {"add", "lengths", "start", "dtype"},
+    ),
 }
 
 

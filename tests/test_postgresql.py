@@ -1,4 +1,5 @@
 """The gradebook on a real PostgreSQL server, started and ended here; it listens on a socket in a folder of its own."""
+
 import os
 import shutil
 import subprocess
@@ -31,7 +32,17 @@ def server():
     if os.getuid() == 0:
         shutil.chown(folder, "postgres")
     _postgres("initdb", "--pgdata", f"{folder}/data", "--auth", "trust", "--username", "instructor", "--no-sync")
-    _postgres("pg_ctl", "start", "--wait", "--pgdata", f"{folder}/data", "--log", f"{folder}/log", "--options", f"-c listen_addresses='' -k {folder} -F")
+    _postgres(
+        "pg_ctl",
+        "start",
+        "--wait",
+        "--pgdata",
+        f"{folder}/data",
+        "--log",
+        f"{folder}/log",
+        "--options",
+        f"-c listen_addresses='' -k {folder} -F",
+    )
     yield f"postgresql+psycopg://instructor@/{{}}?host={folder}"
     _postgres("pg_ctl", "stop", "--mode", "immediate", "--pgdata", f"{folder}/data")
     shutil.rmtree(folder)
@@ -59,7 +70,9 @@ def _marks(url: str) -> list[tuple]:
     book = books.opened(url)
     try:
         submissions = book.assignment_submissions("single_head")
-        return sorted((s.student.id, g.name, g.auto_score, g.needs_manual_grade) for s in submissions for n in s.notebooks for g in n.grades)
+        return sorted(
+            (s.student.id, g.name, g.auto_score, g.needs_manual_grade) for s in submissions for n in s.notebooks for g in n.grades
+        )
     finally:
         book.close()
 
@@ -78,7 +91,9 @@ def test_marks_are_those_of_a_file(course, database, on_a_file, command):
     before = dict(os.environ)
     os.environ["ATTENTION_DB"] = database
     try:
-        command("nbgrader", "generate_assignment", "single_head", "--force", f"--CourseDirectory.release_directory={course.root / 'release'}")
+        command(
+            "nbgrader", "generate_assignment", "single_head", "--force", f"--CourseDirectory.release_directory={course.root / 'release'}"
+        )
         command("nbgrader", "autograde", "single_head")
     finally:
         os.environ.clear()

@@ -1,4 +1,5 @@
 """The reference answers are right: against torch's own operators, in values and gradients."""
+
 import math
 
 import pytest
@@ -10,8 +11,8 @@ from jaxtyping import jaxtyped
 from torch.nn import functional as F
 
 from autograder import exercise as exercises
-from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit import expect
+from autograder.kit.cells import ANSWER, Cell, run_here
 
 SIZES = st.integers(1, 6)
 DTYPES = st.sampled_from([torch.float64, torch.float32])
@@ -207,9 +208,16 @@ def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, nor
     torch.nn.init.zeros_(attention.in_proj_bias), torch.nn.init.zeros_(attention.out_proj.bias)
     mine = ENCODER["EncoderLayer"](width, heads, d_ff, norm_first=norm_first).double()
     told = {
-        **dict(zip(("w_query", "w_key", "w_value"), (w.T for w in attention.in_proj_weight.chunk(3)))), "w_output": attention.out_proj.weight.T,
-        "w1": theirs.linear1.weight.T, "b1": theirs.linear1.bias, "w2": theirs.linear2.weight.T, "b2": theirs.linear2.bias,
-        "gain1": theirs.norm1.weight, "bias1": theirs.norm1.bias, "gain2": theirs.norm2.weight, "bias2": theirs.norm2.bias,
+        **dict(zip(("w_query", "w_key", "w_value"), (w.T for w in attention.in_proj_weight.chunk(3)))),
+        "w_output": attention.out_proj.weight.T,
+        "w1": theirs.linear1.weight.T,
+        "b1": theirs.linear1.bias,
+        "w2": theirs.linear2.weight.T,
+        "b2": theirs.linear2.bias,
+        "gain1": theirs.norm1.weight,
+        "bias1": theirs.norm1.bias,
+        "gain2": theirs.norm2.weight,
+        "bias2": theirs.norm2.bias,
     }
     ENCODER["set_weights"](mine, **told)
     x = torch.randn(batch, tokens, width, dtype=torch.float64)
@@ -236,7 +244,10 @@ def test_rotary_attention_knows_distances_and_nothing_else(query_start, key_star
     expected = ROTARY["rotary_attention"](query, key, value, query_start, key_start)
     expect(ROTARY["rotary_attention"](query, key, value, query_start + by, key_start + by), expected)
     # The same scores from halves: the columns move, and so does their partner.
-    halves = [ROTARY["neighbours_to_halves"](ROTARY["rotate"](x, start).flatten(0, 1)).unflatten(0, (2, -1)) for x, start in ((query, query_start), (key, key_start))]
+    halves = [
+        ROTARY["neighbours_to_halves"](ROTARY["rotate"](x, start).flatten(0, 1)).unflatten(0, (2, -1))
+        for x, start in ((query, query_start), (key, key_start))
+    ]
     expect(F.scaled_dot_product_attention(*halves, value), expected)
 
 
@@ -389,7 +400,12 @@ def test_transformer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, num_l
             attention = other.self_attn
             attention.in_proj_bias.zero_(), attention.out_proj.bias.zero_()
             attention.in_proj_weight.copy_(one.to_heads.weight), attention.out_proj.weight.copy_(one.to_output.weight)
-            pairs = (other.linear1, one.feed_forward[0]), (other.linear2, one.feed_forward[2]), (other.norm1, one.norm1), (other.norm2, one.norm2)
+            pairs = (
+                (other.linear1, one.feed_forward[0]),
+                (other.linear2, one.feed_forward[2]),
+                (other.norm1, one.norm1),
+                (other.norm2, one.norm2),
+            )
             for their_part, my_part in pairs:
                 their_part.load_state_dict(my_part.state_dict())
     text = torch.randint(11, (batch, tokens))

@@ -1,4 +1,5 @@
 """A second grading judges what a change touches, and nothing else; it says whose marks changed, and why."""
+
 import shutil
 
 import pytest
@@ -74,10 +75,16 @@ def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked)
     # A test: its check is judged again for all, and what failed, for the names of mistakes rest on all that fails.
     path = own / "test_single_head.py"
     first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)
-    _change(path, f"def {first.name}(learner):\n", f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n")
+    _change(
+        path,
+        f"def {first.name}(learner):\n",
+        f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n",
+    )
     changed = _grade(course)
     assert asked == {"ada": {"padding"}, "alan": {"padding", "causal"}}
-    assert {(c.learner, c.check, c.after, c.reason) for c in changed} == {(who, "padding", 0.0, journal.WHY["tests"]) for who in ("ada", "alan")}
+    assert {(c.learner, c.check, c.after, c.reason) for c in changed} == {
+        (who, "padding", 0.0, journal.WHY["tests"]) for who in ("ada", "alan")
+    }
     assert all(c.before == single_head.checks["padding"] for c in changed)
 
 
@@ -111,7 +118,12 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
     assert pressed() == single_head.checks
     first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)
     path = own / "test_single_head.py"
-    path.write_text(path.read_text().replace(f"def {first.name}(learner):\n", f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n"))
+    path.write_text(
+        path.read_text().replace(
+            f"def {first.name}(learner):\n",
+            f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n",
+        )
+    )
     assert pressed() == single_head.checks | {"padding": 0.0}
     assert _Runs.now is None
 
@@ -121,7 +133,9 @@ def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head,
     list(grade(course, ["single_head"]))
     asked.clear()
     submission, told = read(course.handed_in("ada", "single_head"), "ada", single_head), journal.read(course, "ada", "single_head").keys
-    here = {name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()}
+    here = {
+        name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()
+    }
     assert told in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
     monkeypatch.setenv("ATTENTION_SECONDS", "7.5")
     list(grade(course, ["single_head"], asked_limits()))

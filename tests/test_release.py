@@ -1,4 +1,5 @@
 """exercises/ is what solutions/ generates, and gives nothing away. Nor does the site."""
+
 import ast
 import html
 import io
@@ -22,7 +23,11 @@ SITE = ROOT / "_build" / "html"
 
 
 def _files(folder: Path) -> dict[str, str]:
-    found = {p.relative_to(folder): p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts and ".ipynb_checkpoints" not in p.parts}
+    found = {
+        p.relative_to(folder): p
+        for p in folder.rglob("*")
+        if p.is_file() and "__pycache__" not in p.parts and ".ipynb_checkpoints" not in p.parts
+    }
     return {str(name): path.read_text(encoding="utf-8") for name, path in found.items()}
 
 
@@ -54,7 +59,11 @@ def _secret_lines() -> set[str]:
             if getattr(node, "name", None) in hidden:
                 secret |= set(ast.get_source_segment(text, node).splitlines()[2:])  # what follows the question
         for cell in exercise.answers:
-            secret |= {line for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, re.DOTALL) for line in region.splitlines()}
+            secret |= {
+                line
+                for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, re.DOTALL)
+                for line in region.splitlines()
+            }
         for known in exercise.mistakes + exercise.variants:
             secret |= {line for source in known.definitions.values() for line in source.splitlines()}
     return {re.sub(r"\s+", " ", line).strip() for line in secret}
@@ -94,7 +103,9 @@ def test_names_that_tests_use_are_all_handed_out():
     for name in exercises.all_names():
         exercise = exercises.load(name)
         tree = ast.parse((exercise.folder / f"test_{name}.py").read_text(encoding="utf-8"))
-        used = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "learner"}
+        used = {
+            n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "learner"
+        }
         given = {n for c in released_notebook(exercise).cells if c.cell_type == "code" for n in defined_names(c.source)}
         promised = set().union(*exercise.promised.values())
         assert used - set(dir(Learner)) and used - set(dir(Learner)) <= given
@@ -135,7 +146,10 @@ def test_answers_that_somebody_wrote_into_exercises_are_not_kept_silently(tmp_pa
 
 
 RULES = {
-    "BEGIN SOLUTION without END SOLUTION": (lambda s: s.replace("### END SOLUTION", "", 1), "a second BEGIN|BEGIN SOLUTION without END|no, holds"),
+    "BEGIN SOLUTION without END SOLUTION": (
+        lambda s: s.replace("### END SOLUTION", "", 1),
+        "a second BEGIN|BEGIN SOLUTION without END|no, holds",
+    ),
     "END SOLUTION alone": (lambda s: s.replace("### BEGIN SOLUTION", "", 1), "END SOLUTION without BEGIN SOLUTION"),
     "no markers": (lambda s: s.replace("### BEGIN SOLUTION", "").replace("### END SOLUTION", ""), "an answer cell, and no other"),
     "no points": (lambda s: s.replace('check="scale" points=2', 'check="scale"'), 'cell "scale": a check needs points'),
@@ -148,9 +162,21 @@ RULES = {
     "two hints": (lambda s: s.replace("# 3. Take from each row", "# Take from each row"), 'cell "hints": 2 hints where 3 are asked for'),
     "a first hint that tells": (lambda s: s.replace("powers of $e$?", "powers of $e$."), 'cell "hints": the first hint is not a question'),
     "no hints below an answer": (lambda s: _without_hints_of_masks(s), 'cell "causal": no hints help with this check'),
-    "hints below text": (lambda s: s.replace("# ## Two masks", '# ## Two masks\n\n# %% [markdown] tags=["hints"]\n# 1. What?'), "hints stand right below an answer or a check"),
-    "hints for nothing": (lambda s: s + '\n# %% answer="idle"\n### BEGIN SOLUTION\nidle = 1\n### END SOLUTION\n\n# %% [markdown] tags=["hints"]\n# 1. What?\n# 2. That.\n# 3. Thus.\n', "these help with no check"),
-    "shapes that do not fit": (lambda s: s.replace("w_query [5 d_model, 2 d_k]", "w_query [6 d_model, 2 d_k]"), "x @ w_query: 5 d_model meet 6 d_model"),
+    "hints below text": (
+        lambda s: s.replace("# ## Two masks", '# ## Two masks\n\n# %% [markdown] tags=["hints"]\n# 1. What?'),
+        "hints stand right below an answer or a check",
+    ),
+    "hints for nothing": (
+        lambda s: (
+            s
+            + '\n# %% answer="idle"\n### BEGIN SOLUTION\nidle = 1\n### END SOLUTION\n\n# %% [markdown] tags=["hints"]\n# 1. What?\n# 2. That.\n# 3. Thus.\n'
+        ),
+        "these help with no check",
+    ),
+    "shapes that do not fit": (
+        lambda s: s.replace("w_query [5 d_model, 2 d_k]", "w_query [6 d_model, 2 d_k]"),
+        "x @ w_query: 5 d_model meet 6 d_model",
+    ),
     "no hint imported": (lambda s: s.replace("import check, hint", "import check"), "no cell imports hint"),
     "a title that is none": (lambda s: s.replace("# # Single-head", "# Single-head"), "a notebook begins with its title"),
 }

@@ -1,4 +1,5 @@
 """The sample class shows every outcome that can occur, and stops no batch."""
+
 from autograder import exercise as exercises
 from autograder.grading import grade
 from autograder.journal import Entry
@@ -42,7 +43,14 @@ def test_pages_hold_nothing_of_the_learners_markup(course, hand_in, single_head)
     assert any(evil in v.reason for v in entries[0].verdicts)
     pages = [report_page(entries), course.feedback("eve", "single_head").read_text()]
     assert all("<script" not in page and "<img" not in page for page in pages)
-    assert "<script>alert" not in course.autograded("eve", "single_head").read_text().replace("&lt;script", "").split('"text/html"', 1)[1].split('"text/plain"')[0]
+    assert (
+        "<script>alert"
+        not in course.autograded("eve", "single_head")
+        .read_text()
+        .replace("&lt;script", "")
+        .split('"text/html"', 1)[1]
+        .split('"text/plain"')[0]
+    )
 
 
 def test_bug_that_was_handed_out_is_nobodys_mistake():

@@ -1,4 +1,5 @@
 """An exercise may say how long a call takes that trains; all doors then wait so long, and a notebook may hold cells to try."""
+
 import json
 from dataclasses import replace
 
@@ -12,8 +13,8 @@ from autograder.kit.cells import TRY
 from autograder.kit.notebook import learner_from
 from autograder.kit.outcome import TimeLimit
 from autograder.limits import Limits
-from autograder.sandbox.levels import Level
 from autograder.release import EXERCISES, released_notebook
+from autograder.sandbox.levels import Level
 from autograder.submission import Submission
 
 ENDLESS = "def train(model, sequences, steps, begin=1):\n    while True:\n        pass"
@@ -32,7 +33,10 @@ def test_exercise_asks_for_longer_calls_and_an_instructor_for_longer_still(capst
 
 
 def test_seconds_are_in_the_name_of_a_verdict(capstone):
-    keys = {journal.keys_of(Submission("ada", "capstone", {}), replace(capstone, seconds=seconds), 1, Limits(), Level.bubblewrap)["limits"] for seconds in (None, 20, 30)}
+    keys = {
+        journal.keys_of(Submission("ada", "capstone", {}), replace(capstone, seconds=seconds), 1, Limits(), Level.bubblewrap)["limits"]
+        for seconds in (None, 20, 30)
+    }
     assert len(keys) == 3
 
 

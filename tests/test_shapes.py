@@ -1,4 +1,5 @@
 """Pictures of shapes: what fits is drawn and described, what does not fit is refused."""
+
 import re
 import xml.dom.minidom
 

@@ -1,4 +1,5 @@
 """Bad input: each a typed refusal with what, where and what to do; the batch goes on."""
+
 import json
 import os
 import sys
@@ -8,10 +9,10 @@ import nbformat
 import pytest
 
 from autograder.errors import Refused
+from autograder.grading import grade
 from autograder.judge import answers
 from autograder.kit.cells import ANSWER, Cell, refused
 from autograder.kit.outcome import Outcome
-from autograder.grading import grade
 from autograder.sample import handed_in
 from autograder.submission import MOST_BYTES, MOST_SCRIPT, read
 
@@ -25,7 +26,9 @@ def notebook(single_head):
 def written(tmp_path):
     def write(content) -> object:
         path = tmp_path / "single_head.ipynb"
-        path.write_bytes(content if isinstance(content, bytes) else (content if isinstance(content, str) else nbformat.writes(content)).encode())
+        path.write_bytes(
+            content if isinstance(content, bytes) else (content if isinstance(content, str) else nbformat.writes(content)).encode()
+        )
         return path
 
     return write
@@ -78,9 +81,21 @@ ODD = {
 
 # Each once made a parser raise something that nobody expected, or is near one that did.
 NO_CODE = {
-    "minus signs": "-" * 90_000 + "1", "nots": "not " * 20_000 + "x", "powers": "1" + "**1" * 30_000, "lambdas": "lambda:" * 14_000 + "1", "attributes": "x" + ".a" * 1_400,
-    "many attributes": "\n".join(["x" + ".a" * 900] * 50), "calls": "x" + "()" * 40_000, "comparisons": "1" + "<1" * 49_000, "elifs": "if 1:\n pass\n" + "elif 1:\n pass\n" * 6_000,
-    "brackets": "(" * 90_000, "comprehensions": "[" * 150 + "x" + " for x in x]" * 150, "NUL": "def f():\0", "digits": "9" * 90_000, "half a character in a comment": "# \ud800", "indents": "".join(" " * n + "if 1:\n" for n in range(400)),
+    "minus signs": "-" * 90_000 + "1",
+    "nots": "not " * 20_000 + "x",
+    "powers": "1" + "**1" * 30_000,
+    "lambdas": "lambda:" * 14_000 + "1",
+    "attributes": "x" + ".a" * 1_400,
+    "many attributes": "\n".join(["x" + ".a" * 900] * 50),
+    "calls": "x" + "()" * 40_000,
+    "comparisons": "1" + "<1" * 49_000,
+    "elifs": "if 1:\n pass\n" + "elif 1:\n pass\n" * 6_000,
+    "brackets": "(" * 90_000,
+    "comprehensions": "[" * 150 + "x" + " for x in x]" * 150,
+    "NUL": "def f():\0",
+    "digits": "9" * 90_000,
+    "half a character in a comment": "# \ud800",
+    "indents": "".join(" " * n + "if 1:\n" for n in range(400)),
 }
 
 
@@ -118,15 +133,24 @@ def _calls(function) -> int:
 
 
 def test_a_chain_of_names_is_still_seen_through(single_head):
-    for source in ("y = F.softmax.__wrapped__.__call__", "import torch.nn.functional as G\nG.softmax", "x" + ".a" * 1_400 + "\ny = torch.softmax"):
+    for source in (
+        "y = F.softmax.__wrapped__.__call__",
+        "import torch.nn.functional as G\nG.softmax",
+        "x" + ".a" * 1_400 + "\ny = torch.softmax",
+    ):
         assert refused(Cell("answer-masks", ANSWER, source), single_head.forbidden), source
     assert not refused(Cell("answer-masks", ANSWER, "self.one.two.three.softmax(x)"), single_head.forbidden)
 
 
 def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_head):
     """Sources that strain parsers, and errors that say what no file can hold, get verdicts."""
-    errors = {"surrogate": "raise ValueError('\\ud800')", "escapes": "raise ValueError('\\x1b[2J\\u202e' * 9999)", "markup": "raise ValueError('[/b]')"}
+    errors = {
+        "surrogate": "raise ValueError('\\ud800')",
+        "escapes": "raise ValueError('\\x1b[2J\\u202e' * 9999)",
+        "markup": "raise ValueError('[/b]')",
+    }
     for name, source in {**errors, "minus": "-" * 9_000 + "1", "attributes": "x" + ".a" * 1_400}.items():
+
         def spoil(notebook, source=source):
             next(c for c in notebook.cells if c.id == "answer-masks").source = source
 
@@ -135,7 +159,9 @@ def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_h
     assert len(entries) == 5
     for entry in entries.values():
         told = {v.check: v for v in entry.verdicts}
-        assert not entry.refused and told["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY) and told["softmax"].outcome is Outcome.PASSED
+        assert (
+            not entry.refused and told["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY) and told["softmax"].outcome is Outcome.PASSED
+        )
         assert all(len(v.reason) < 5000 and v.reason.replace("\n", "").isprintable() for v in entry.verdicts)
     assert any(r"\ud800" in v.reason for v in entries["surrogate"].verdicts)
 
@@ -227,7 +253,11 @@ def test_metadata_tags_outputs_and_given_cells_are_not_taken_over(written, singl
 
 
 def test_older_formats_are_read(written, single_head, notebook):
-    cells = [{"cell_type": c.cell_type, "metadata": dict(c.metadata), "input": c.source, "language": "python", "outputs": []} for c in notebook.cells if c.cell_type == "code"]
+    cells = [
+        {"cell_type": c.cell_type, "metadata": dict(c.metadata), "input": c.source, "language": "python", "outputs": []}
+        for c in notebook.cells
+        if c.cell_type == "code"
+    ]
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": cells}]}
     assert read(written(json.dumps(old)), "ada", single_head).answers == answers(single_head)
 
@@ -239,8 +269,14 @@ def test_percent_script_is_read(tmp_path, single_head, notebook):
 
 
 HOSTILE_SCRIPTS = {
-    "too large": "#" * (MOST_SCRIPT + 1), "too many cells": "# %%\n" * 20_000, "header without end": "# ---\n# a: " + "[" * 20_000 + "\n# ---\n", "metadata nested": "# %% " + '{"a":' * 20_000,
-    "options": "# %% " + "a=1 " * 30_000, "equals": "# %% x=" + "=" * 120_000, "objects in YAML": "# ---\n# jupyter: !!python/object/apply:os.system [touch /tmp/pwned]\n# ---\n", "NUL": "# %%\n\0",
+    "too large": "#" * (MOST_SCRIPT + 1),
+    "too many cells": "# %%\n" * 20_000,
+    "header without end": "# ---\n# a: " + "[" * 20_000 + "\n# ---\n",
+    "metadata nested": "# %% " + '{"a":' * 20_000,
+    "options": "# %% " + "a=1 " * 30_000,
+    "equals": "# %% x=" + "=" * 120_000,
+    "objects in YAML": "# ---\n# jupyter: !!python/object/apply:os.system [touch /tmp/pwned]\n# ---\n",
+    "NUL": "# %%\n\0",
 }
 
 
@@ -256,7 +292,11 @@ def test_hostile_scripts_are_unanswered_or_refused(tmp_path, single_head, text):
 
 
 def test_duplicate_keys_and_odd_numbers_read_as_jupyter_reads_them(written, single_head):
-    cell = '{"cell_type": "code", "id": "answer-masks", "metadata": {"x": NaN, "y": -Infinity, "z": 1e999, "w": ' + "9" * 6_000 + '}, "source": "first", "source": "last"}'
+    cell = (
+        '{"cell_type": "code", "id": "answer-masks", "metadata": {"x": NaN, "y": -Infinity, "z": 1e999, "w": '
+        + "9" * 6_000
+        + '}, "source": "first", "source": "last"}'
+    )
     assert read(written('{"nbformat": 4, "cells": [' + cell + "]}"), "ada", single_head).answers == {"answer-masks": "last"}
 
 

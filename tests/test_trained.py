@@ -1,4 +1,5 @@
 """What a module learns is counted as an optimiser would."""
+
 import torch
 from torch import nn
 

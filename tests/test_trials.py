@@ -1,4 +1,5 @@
 """Learners' tests on trial: what crosses, what is refused, and that no test can hurt, outwait or outwit the judge."""
+
 import os
 import socket
 import threading
@@ -71,7 +72,9 @@ def session_of(zygote, bug_hunt):
 def verdicts_of(session: Session, bug_hunt) -> dict:
     """Return what becomes of the check of the test, and of the ones before and after it."""
     reference = reference_learner(bug_hunt.name)
-    return {check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference)[0] for check in ("merge", "merge_test", "scale")}
+    return {
+        check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference)[0] for check in ("merge", "merge_test", "scale")
+    }
 
 
 def try_merge(session: Session, implementation=lambda x: x.transpose(1, 2).flatten(2)):
@@ -95,11 +98,15 @@ def test_verdicts_on_a_test():
         passes(lambda double: (_ for _ in ()).throw(NotImplementedError("not answered yet")))
 
 
-@pytest.mark.parametrize("test, seen", [
-    (lambda double: double(torch.ones(2)), "it lets everything pass"),
-    (lambda double: double(torch.ones(2)).shape == (2,) or 1 / 0, "it looks at the shape only"),
-    (lambda double: double(torch.ones(2)).any() or 1 / 0, "it misses a triple"),
-], ids=["nothing", "shape", "zeros"])
+@pytest.mark.parametrize(
+    "test, seen",
+    [
+        (lambda double: double(torch.ones(2)), "it lets everything pass"),
+        (lambda double: double(torch.ones(2)).shape == (2,) or 1 / 0, "it looks at the shape only"),
+        (lambda double: double(torch.ones(2)).any() or 1 / 0, "it misses a triple"),
+    ],
+    ids=["nothing", "shape", "zeros"],
+)
 def test_how_little_a_test_looks_at_is_said(test, seen):
     with pytest.raises(Wrong) as wrong:
         expect_refusal(learner_of(test).test_double, DOUBLE, lambda x, times: 3 * x, "a triple", RIGHT)
@@ -126,7 +133,9 @@ def test_error_of_the_implementation_counts_as_refused_and_one_that_is_caught_do
 def test_error_of_the_tests_own_is_no_refusal():
     """An error on the wrong implementation that it did not raise is the test's own."""
     with pytest.raises(Raised, match="your test breaks: KeyError"):
-        expect_refusal(learner_of(lambda double: double(torch.ones(2)).any() and {}[1]).test_double, DOUBLE, lambda x, times: 3 * x, "a triple", RIGHT)
+        expect_refusal(
+            learner_of(lambda double: double(torch.ones(2)).any() and {}[1]).test_double, DOUBLE, lambda x, times: 3 * x, "a triple", RIGHT
+        )
 
 
 def told(asked: Asked, *args, **kwargs) -> dict:
@@ -134,10 +143,21 @@ def told(asked: Asked, *args, **kwargs) -> dict:
 
 
 OUTSIDE = {
-    "no argument": (), "two many": (torch.ones(2), 1, 2), "no tensor": (1.0,), "integers": (torch.ones(2).int(),), "too often": (torch.ones(2), 4),
-    "a long axis": (torch.ones(LONGEST_AXIS + 1),), "many numbers": (torch.ones(300, MOST_NUMBERS // 300 + 1),), "an empty axis": (torch.ones(0, 2),),
-    "many axes": (torch.ones([1] * 7),), "a large number": (torch.ones(2), LONGEST_AXIS + 1), "text": ("x",), "an object": (Object("Thing"),),
-    "a list": ([torch.ones(2)],), "another type": (torch.ones(2).to(torch.complex64),), "few bits": (torch.ones(2).to(torch.int8),),
+    "no argument": (),
+    "two many": (torch.ones(2), 1, 2),
+    "no tensor": (1.0,),
+    "integers": (torch.ones(2).int(),),
+    "too often": (torch.ones(2), 4),
+    "a long axis": (torch.ones(LONGEST_AXIS + 1),),
+    "many numbers": (torch.ones(300, MOST_NUMBERS // 300 + 1),),
+    "an empty axis": (torch.ones(0, 2),),
+    "many axes": (torch.ones([1] * 7),),
+    "a large number": (torch.ones(2), LONGEST_AXIS + 1),
+    "text": ("x",),
+    "an object": (Object("Thing"),),
+    "a list": ([torch.ones(2)],),
+    "another type": (torch.ones(2).to(torch.complex64),),
+    "few bits": (torch.ones(2).to(torch.int8),),
 }
 
 
@@ -154,7 +174,9 @@ def test_answers_are_plain_and_drawn_anew_but_the_same_each_time():
         return x + torch.rand(3, 2, requires_grad=True).T
 
     before = torch.get_rng_state()
-    first, second = ([told(asked, torch.zeros(2, 3))["value"] for _ in range(2)] for asked in (Asked(DOUBLE, chance), Asked(DOUBLE, chance)))
+    first, second = (
+        [told(asked, torch.zeros(2, 3))["value"] for _ in range(2)] for asked in (Asked(DOUBLE, chance), Asked(DOUBLE, chance))
+    )
     assert torch.equal(before, torch.get_rng_state())
     assert first[0].is_contiguous() and not first[0].requires_grad
     assert torch.equal(first[0], second[0]) and torch.equal(first[1], second[1]) and not torch.equal(first[0], first[1])
@@ -194,7 +216,15 @@ def test_stand_in_is_of_no_use_when_the_test_is_over():
 
 
 @settings(max_examples=EXAMPLES * 3, deadline=None)
-@given(question=VALUES | st.fixed_dictionaries({"args": VALUES | st.lists(VALUES, max_size=3).map(tuple), "kwargs": VALUES | st.dictionaries(st.sampled_from(["x", "times", "self"]), VALUES, max_size=2)}))
+@given(
+    question=VALUES
+    | st.fixed_dictionaries(
+        {
+            "args": VALUES | st.lists(VALUES, max_size=3).map(tuple),
+            "kwargs": VALUES | st.dictionaries(st.sampled_from(["x", "times", "self"]), VALUES, max_size=2),
+        }
+    )
+)
 def test_any_question_gets_an_answer(question):
     answer = Asked(DOUBLE, RIGHT).answer(question)
     assert set(answer) == {"value"} or (set(answer) == {"error", "text"} and answer["error"] in ERRORS)
@@ -295,7 +325,10 @@ def test_nothing_is_kept_from_one_trial_to_the_next(session_of):
 
 
 def test_worker_of_a_trial_serves_nothing_else(session_of):
-    session = session_of("def test_merge(merge_heads):\n    global merged\n    merged = merge_heads(torch.ones(1, 1, 1, 1))", more="def seen():\n    return 'merged' in globals()")
+    session = session_of(
+        "def test_merge(merge_heads):\n    global merged\n    merged = merge_heads(torch.ones(1, 1, 1, 1))",
+        more="def seen():\n    return 'merged' in globals()",
+    )
     assert session.learner.seen() is False
     assert try_merge(session) is None
     assert session.learner.seen() is False
@@ -324,16 +357,43 @@ def frame(text):
 ASK = b'{"message": {"dict": {"ask": {"dict": {"args": {"tuple": [{"tensor": 0}]}, "kwargs": {"dict": {}}}}}}, "tensors": [["float32", [%s]]]}'
 """
 HOSTILE = {
-    "a flood": ("while True:\n        try:\n            merge_heads(torch.ones(1, 1, 1, 1))\n        except Exception:\n            pass", {Outcome.TIME}),
-    "a flood that never listens": ("one = frame(ASK % b'1, 1, 1, 1') + b'0000'\n    while True:\n        os.write(link(), one)", {Outcome.TIME}),
-    "a tensor of a terabyte": ("os.write(link(), frame(ASK % b'1000000, 1000000'))\n    merge_heads(torch.ones(1, 1, 1, 1))", {Outcome.ENDED}),
-    "sixty megabytes at a time": ("one = frame(ASK % b'15000000') + bytes(60_000_000)\n    while True:\n        at = 0\n        while at < len(one):\n            at += os.write(link(), one[at:])", {Outcome.TIME, Outcome.MEMORY, Outcome.ENDED}),
-    "an object in the arguments": ("os.write(link(), frame(b'{\"message\": {\"dict\": {\"ask\": {\"object\": \"x\"}}}, \"tensors\": []}'))\n    merge_heads(torch.ones(1, 1, 1, 1))", {Outcome.RAISED, Outcome.TIME, Outcome.ENDED, Outcome.WRONG}),
-    "garbage for a question": ("os.write(link(), frame(b'{\"message\": {\"dict\": {\"ask\": '))\n    merge_heads(torch.ones(1, 1, 1, 1))", {Outcome.ENDED}),
+    "a flood": (
+        "while True:\n        try:\n            merge_heads(torch.ones(1, 1, 1, 1))\n        except Exception:\n            pass",
+        {Outcome.TIME},
+    ),
+    "a flood that never listens": (
+        "one = frame(ASK % b'1, 1, 1, 1') + b'0000'\n    while True:\n        os.write(link(), one)",
+        {Outcome.TIME},
+    ),
+    "a tensor of a terabyte": (
+        "os.write(link(), frame(ASK % b'1000000, 1000000'))\n    merge_heads(torch.ones(1, 1, 1, 1))",
+        {Outcome.ENDED},
+    ),
+    "sixty megabytes at a time": (
+        "one = frame(ASK % b'15000000') + bytes(60_000_000)\n    while True:\n        at = 0\n        while at < len(one):\n            at += os.write(link(), one[at:])",
+        {Outcome.TIME, Outcome.MEMORY, Outcome.ENDED},
+    ),
+    "an object in the arguments": (
+        'os.write(link(), frame(b\'{"message": {"dict": {"ask": {"object": "x"}}}, "tensors": []}\'))\n    merge_heads(torch.ones(1, 1, 1, 1))',
+        {Outcome.RAISED, Outcome.TIME, Outcome.ENDED, Outcome.WRONG},
+    ),
+    "garbage for a question": (
+        'os.write(link(), frame(b\'{"message": {"dict": {"ask": \'))\n    merge_heads(torch.ones(1, 1, 1, 1))',
+        {Outcome.ENDED},
+    ),
     "half a question": ("os.write(link(), frame(ASK % b'9, 9, 9, 9') + b'half')\n    while True:\n        pass", {Outcome.TIME}),
-    "a thread that asks on": ("threading.Thread(target=lambda: [os.write(link(), frame(ASK % b'1, 1, 1, 1') + b'0000') for _ in range(9999)], daemon=True).start()\n    merge_heads(torch.ones(1, 1, 1, 1))", {Outcome.WRONG, Outcome.RAISED, Outcome.ENDED, Outcome.TIME}),
-    "a question after the answer": ("os.write(link(), frame(b'{\"message\": {\"dict\": {\"value\": null}}, \"tensors\": []}') + frame(ASK % b'1, 1, 1, 1') + b'0000')\n    merge_heads(torch.ones(1, 1, 1, 1))", {Outcome.WRONG}),
-    "a stand-in asked for its inside": ("found = [getattr(cell.cell_contents, '__self__', cell.cell_contents) for cell in (merge_heads._ask.__closure__ or ())]\n    raise AssertionError(str([vars(each) for each in found if hasattr(each, '_implementation')]))", {Outcome.WRONG}),
+    "a thread that asks on": (
+        "threading.Thread(target=lambda: [os.write(link(), frame(ASK % b'1, 1, 1, 1') + b'0000') for _ in range(9999)], daemon=True).start()\n    merge_heads(torch.ones(1, 1, 1, 1))",
+        {Outcome.WRONG, Outcome.RAISED, Outcome.ENDED, Outcome.TIME},
+    ),
+    "a question after the answer": (
+        'os.write(link(), frame(b\'{"message": {"dict": {"value": null}}, "tensors": []}\') + frame(ASK % b\'1, 1, 1, 1\') + b\'0000\')\n    merge_heads(torch.ones(1, 1, 1, 1))',
+        {Outcome.WRONG},
+    ),
+    "a stand-in asked for its inside": (
+        "found = [getattr(cell.cell_contents, '__self__', cell.cell_contents) for cell in (merge_heads._ask.__closure__ or ())]\n    raise AssertionError(str([vars(each) for each in found if hasattr(each, '_implementation')]))",
+        {Outcome.WRONG},
+    ),
     "an end": ("os._exit(0)", {Outcome.ENDED}),
 }
 

@@ -1,4 +1,5 @@
 """A new learner's walk: unpack the release, answer in a real Jupyter kernel, check, validate, submit, get the mark."""
+
 import itertools
 import json
 import re
@@ -70,7 +71,11 @@ def test_unanswered_notebook_runs_to_the_end_without_a_traceback(unpacked):
         bugs = {check: m.title for m in exercise.mistakes if m.name in exercise.handed_out.values() for check in m.fails}
         assert all(bugs[check] in said[check] for check in bugs)
         assert {text.splitlines()[0].split(": ")[1] for check, text in said.items() if check not in bugs} == {Outcome.NO_ANSWER.value}
-        assert all("not answered yet" in text and f'hint("{check}") opens the first of 3 hints' in text for check, text in said.items() if check not in bugs)
+        assert all(
+            "not answered yet" in text and f'hint("{check}") opens the first of 3 hints' in text
+            for check, text in said.items()
+            if check not in bugs
+        )
 
 
 def test_mistake_is_named_in_the_notebook(unpacked, single_head):

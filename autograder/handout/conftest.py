@@ -1,4 +1,5 @@
 """`python -m pytest` runs the visible checks on the notebooks as they stand on disk."""
+
 import sys
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Cells of an exercise, and running them in this process."""
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """What an exercise asks for may not be taken ready-made: found in the source, stopped at run time."""
+
 from __future__ import annotations
 
 import ast
@@ -17,30 +18,61 @@ def _inner(*words: str) -> list[str]:
 
 # Dotted names; one with a star in it is a pattern.
 SOFTMAX = [
-    "torch.softmax", "torch.log_softmax", "torch.Tensor.softmax", "torch.Tensor.log_softmax",
-    "torch.special.softmax", "torch.special.log_softmax",
-    "torch.nn.functional.softmax", "torch.nn.functional.log_softmax", "torch.nn.functional.softmin",
-    "torch.nn.functional.gumbel_softmax", "torch.nn.Softmax", "torch.nn.LogSoftmax", "torch.nn.Softmin",
-    "torch.nn.Softmax2d", *_inner("softmax"),
+    "torch.softmax",
+    "torch.log_softmax",
+    "torch.Tensor.softmax",
+    "torch.Tensor.log_softmax",
+    "torch.special.softmax",
+    "torch.special.log_softmax",
+    "torch.nn.functional.softmax",
+    "torch.nn.functional.log_softmax",
+    "torch.nn.functional.softmin",
+    "torch.nn.functional.gumbel_softmax",
+    "torch.nn.Softmax",
+    "torch.nn.LogSoftmax",
+    "torch.nn.Softmin",
+    "torch.nn.Softmax2d",
+    *_inner("softmax"),
 ]
 ATTENTION = [
-    "torch.nn.functional.scaled_dot_product_attention", "torch.nn.functional.multi_head_attention_forward",
-    "torch.nn.MultiheadAttention", "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer",
-    "torch.nn.Transformer", *_inner("attention", "transformer"),
+    "torch.nn.functional.scaled_dot_product_attention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.MultiheadAttention",
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerDecoderLayer",
+    "torch.nn.Transformer",
+    *_inner("attention", "transformer"),
 ]
 LAYER_NORM = [
-    "torch.layer_norm", "torch.native_layer_norm", "torch.nn.functional.layer_norm", "torch.nn.LayerNorm",
+    "torch.layer_norm",
+    "torch.native_layer_norm",
+    "torch.nn.functional.layer_norm",
+    "torch.nn.LayerNorm",
     # The other norms are the same thing along another axis, or with the mean taken off first.
-    "torch.group_norm", "torch.nn.functional.group_norm", "torch.nn.GroupNorm",
-    "torch.instance_norm", "torch.nn.functional.instance_norm", "torch.nn.InstanceNorm1d",
-    "torch.batch_norm", "torch.nn.functional.batch_norm", "torch.nn.BatchNorm1d",
-    "torch.rms_norm", "torch.nn.functional.rms_norm", "torch.nn.RMSNorm",
-    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.Transformer",
+    "torch.group_norm",
+    "torch.nn.functional.group_norm",
+    "torch.nn.GroupNorm",
+    "torch.instance_norm",
+    "torch.nn.functional.instance_norm",
+    "torch.nn.InstanceNorm1d",
+    "torch.batch_norm",
+    "torch.nn.functional.batch_norm",
+    "torch.nn.BatchNorm1d",
+    "torch.rms_norm",
+    "torch.nn.functional.rms_norm",
+    "torch.nn.RMSNorm",
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerDecoderLayer",
+    "torch.nn.Transformer",
     *_inner("layer_norm", "group_norm", "instance_norm", "batch_norm", "rms_norm", "transformer"),
 ]
 TRANSFORMER = [
-    "torch.nn.Transformer", "torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder",
-    "torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", *_inner("transformer"),
+    "torch.nn.Transformer",
+    "torch.nn.TransformerEncoder",
+    "torch.nn.TransformerDecoder",
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerDecoderLayer",
+    *_inner("transformer"),
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
 HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # only kept in a forbidden class: it makes a mask
@@ -77,7 +109,9 @@ def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
         return None
     aliases, forbidden = _aliases(tree), _matcher(dotted_names)
     methods = {name.rsplit(".", 1)[1] for name in dotted_names if name.startswith("torch.Tensor.")} - _own_methods(tree)
-    spared = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _expand(_written(node) or "", aliases) in HELPERS}
+    spared = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _expand(_written(node) or "", aliases) in HELPERS
+    }
     for node in ast.walk(tree):
         written = None if id(node) in spared else _written(node)
         if written and forbidden(_expand(written, aliases)):

@@ -1,4 +1,5 @@
 """`hint("name")`: three hints for whoever is stuck, one after another. They cost nothing."""
+
 from __future__ import annotations
 
 from .progress import Progress
@@ -45,4 +46,6 @@ class Hinter:
         lead = f"Hint {len(texts)} of {len(drawer['texts'])} ({served})"
         foot = "Run the cell again for the next one." if left else "That was the last one; what is left is yours."
         numbered = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
-        display({"text/markdown": "\n".join([f"**{lead}**", "", *numbered, "", f"*{foot}*"]), "text/plain": "\n".join([lead, *numbered, foot])})
+        display(
+            {"text/markdown": "\n".join([f"**{lead}**", "", *numbered, "", f"*{foot}*"]), "text/plain": "\n".join([lead, *numbered, foot])}
+        )

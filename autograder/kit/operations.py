@@ -4,10 +4,11 @@ The same few operations serve the notebook's own process and the judge's worker,
 means the same behind every door. Values come back plain: detached tensors without subclasses,
 numbers, text, tuples, and handles for everything that has to stay where it is.
 """
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import torch
 from torch import Tensor, nn

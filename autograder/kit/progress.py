@@ -1,4 +1,5 @@
 """What a learner has reached in one exercise, in a file beside the notebook that outlives its kernel."""
+
 from __future__ import annotations
 
 import json

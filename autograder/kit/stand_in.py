@@ -3,10 +3,11 @@
 In the sandbox that is the judge, across the wire; in the notebook it is the same process. The same
 rules hold in both: data goes there, and plain data or an ordinary error comes back.
 """
+
 from __future__ import annotations
 
 import threading
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -64,7 +65,9 @@ def _check_tensor(tensor: Tensor) -> None:
     if tensor.layout is not torch.strided or tensor.dtype not in DTYPES:
         raise TypeError(f"a tensor of {str(tensor.dtype).removeprefix('torch.')} ({tensor.layout}) can't be handed over")
     if tensor.ndim > MOST_AXES or not all(1 <= size <= LONGEST_AXIS for size in tensor.shape):
-        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} can't be handed over: up to {MOST_AXES} axes, each of length 1 to {LONGEST_AXIS}")
+        raise ValueError(
+            f"a tensor of shape {tuple(tensor.shape)} can't be handed over: up to {MOST_AXES} axes, each of length 1 to {LONGEST_AXIS}"
+        )
 
 
 def _check_other(value) -> None:

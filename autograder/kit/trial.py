@@ -3,10 +3,11 @@
 A test refuses by an AssertionError. The implementations stay on this side: the test gets a stand-in
 (`stand_in.py`), and what it asks is looked at here before anything runs.
 """
+
 from __future__ import annotations
 
 import inspect
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 from jaxtyping import jaxtyped

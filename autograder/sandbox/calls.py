@@ -4,6 +4,7 @@ A list of what is denied, after the one of isolate (ioi/isolate, "System call re
 of what is allowed would break with every version of torch. It closes what namespaces leave open and
 the parts of the kernel in which holes were found most often.
 """
+
 from __future__ import annotations
 
 import errno

@@ -2,6 +2,7 @@
 
 By ctypes, since Python 3.11 has none of these calls and no kept library has all of them.
 """
+
 from __future__ import annotations
 
 import ctypes

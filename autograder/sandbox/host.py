@@ -1,12 +1,13 @@
 """The judge's side of the sandbox: getting a zygote, talking to workers, ending them."""
+
 from __future__ import annotations
 
 import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from ..kit.cost import Cost
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit

@@ -1,4 +1,5 @@
 """How well a learner's code is locked in: three levels, and what each needs."""
+
 from __future__ import annotations
 
 import os
@@ -26,7 +27,9 @@ class Unavailable(CannotGoOn):
     """A level cannot be had on this machine."""
 
     def __init__(self, level: Level, reason: str):
-        super().__init__(f"the sandbox level {level.name!r} cannot be had here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip())
+        super().__init__(
+            f"the sandbox level {level.name!r} cannot be had here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip()
+        )
         self.level = level
 
 
@@ -37,7 +40,9 @@ def required(trust: bool = False, name: str | None = None) -> Level:
     """
     level = named(name or os.environ.get("ATTENTION_LEVEL", Level.bubblewrap.name))
     if level is Level.none and not trust:
-        raise CannotGoOn("the sandbox level is none, which keeps a learner's code from nothing. For work that you trust as your own, give --trust-submissions as well")
+        raise CannotGoOn(
+            "the sandbox level is none, which keeps a learner's code from nothing. For work that you trust as your own, give --trust-submissions as well"
+        )
     return level
 
 

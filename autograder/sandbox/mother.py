@@ -1,4 +1,5 @@
 """The mother: the one process behind the wall that imports torch. Each judge gets a fork of it, its zygote."""
+
 from __future__ import annotations
 
 import socket
@@ -25,8 +26,13 @@ class Mother:
         self.door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # several judges may knock at once
         try:
             self._process = subprocess.Popen(
-                self.room.command(theirs.fileno(), idle_seconds), pass_fds=[theirs.fileno()], cwd=self.room.path,
-                env=self.room.environment(), stdin=subprocess.DEVNULL, stderr=self.room.errors, start_new_session=True,
+                self.room.command(theirs.fileno(), idle_seconds),
+                pass_fds=[theirs.fileno()],
+                cwd=self.room.path,
+                env=self.room.environment(),
+                stdin=subprocess.DEVNULL,
+                stderr=self.room.errors,
+                start_new_session=True,
             )
         except BaseException:
             self.door.close()

@@ -1,4 +1,5 @@
 """What the mother finds around it: the files that it may see, and the command that starts it there."""
+
 from __future__ import annotations
 
 import json
@@ -71,7 +72,18 @@ class Room:
             raise Unavailable(self.level, "there is no bwrap command")
         root = os.getuid() == 0
         told = self._told(door, idle_seconds, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
-        return [bubblewrap, *(ROOTS_WALLS if root else ("--unshare-all",)), *WALLS, *self._files(), "--", _inside(_interpreter()), "-I", "-c", START, json.dumps(told)]
+        return [
+            bubblewrap,
+            *(ROOTS_WALLS if root else ("--unshare-all",)),
+            *WALLS,
+            *self._files(),
+            "--",
+            _inside(_interpreter()),
+            "-I",
+            "-c",
+            START,
+            json.dumps(told),
+        ]
 
     def last_words(self) -> str:
         """Return the end of what the mother has said before it failed."""
@@ -83,11 +95,37 @@ class Room:
         home = HOME if self.level is Level.bubblewrap else str(self.path)
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         libraries = {"LD_LIBRARY_PATH": "/opt/python/lib"} if self.level is Level.bubblewrap and not _of_the_system() else {}
-        return {"HOME": home, "IPYTHONDIR": home, "MPLCONFIGDIR": home, "MPLBACKEND": "agg", "PATH": "/usr/bin:/bin", "MALLOC_ARENA_MAX": "2", **threads, **libraries}
+        return {
+            "HOME": home,
+            "IPYTHONDIR": home,
+            "MPLCONFIGDIR": home,
+            "MPLBACKEND": "agg",
+            "PATH": "/usr/bin:/bin",
+            "MALLOC_ARENA_MAX": "2",
+            **threads,
+            **libraries,
+        }
 
-    def _told(self, door: int, idle_seconds: float, paths: list[str], apart: bool = False, readable: list[str] | None = None, user: int | None = None) -> dict:
+    def _told(
+        self,
+        door: int,
+        idle_seconds: float,
+        paths: list[str],
+        apart: bool = False,
+        readable: list[str] | None = None,
+        user: int | None = None,
+    ) -> dict:
         """Return what the mother must know of its room; writes the filter of system calls into it."""
-        told = {"level": self.level.name, "door": door, "idle_seconds": idle_seconds, "paths": paths, "apart": apart, "readable": readable, "user": user, "filter": None}
+        told = {
+            "level": self.level.name,
+            "door": door,
+            "idle_seconds": idle_seconds,
+            "paths": paths,
+            "apart": apart,
+            "readable": readable,
+            "user": user,
+            "filter": None,
+        }
         if self.level is not Level.none:
             try:
                 program = calls.program(alone=apart)
@@ -100,7 +138,11 @@ class Room:
     def _files(self) -> list[str]:
         """Return bubblewrap's words for the files inside: libraries, Python and our modules, to be read only."""
         binds = {path: path for path in ("/usr/lib", "/usr/lib64", "/etc/ld.so.cache") if os.path.exists(path)}
-        binds |= {str(_interpreter()): str(_interpreter()), "/usr/local/lib": "/usr/local/lib"} if _of_the_system() else {sys.base_prefix: "/opt/python"}
+        binds |= (
+            {str(_interpreter()): str(_interpreter()), "/usr/local/lib": "/usr/local/lib"}
+            if _of_the_system()
+            else {sys.base_prefix: "/opt/python"}
+        )
         binds |= {sysconfig.get_path("purelib"): "/opt/site", str(self.path): "/room"}
         inside = sorted({str(parent) for path in (*binds.values(), *SCRATCH) for parent in Path(path).parents} - {"/", "/dev"})
         words = [word for folder in inside for word in ("--perms", "0755", "--dir", folder)]

@@ -8,6 +8,7 @@ The header is {"message": ..., "tensors": [[dtype, shape], ...]}; inside the mes
 {"tensor": i}, each i once, a tuple {"tuple": [...]}, a handle {"handle": n}, a thing without a plain form
 {"object": "ClassName"}, a number that JSON lacks {"float": "nan"}.
 """
+
 from __future__ import annotations
 
 import json
@@ -23,7 +24,18 @@ from ..kit.operations import Handle, Object
 
 DTYPES = {
     str(d).removeprefix("torch."): d
-    for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+    for d in (
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    )
 }
 MOST_HEADER = 1 << 20
 MOST_BYTES = 1 << 26

@@ -2,6 +2,7 @@
 
 It has the learner's code and the inputs of the call at hand; no expected value, test or seed.
 """
+
 from __future__ import annotations
 
 import os

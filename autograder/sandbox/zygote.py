@@ -3,6 +3,7 @@
 A zygote reads requests from its judge on one socket. Neither it nor the mother ever runs a tensor operation: a process
 that has used torch's thread pool cannot be forked safely. They hold nothing worth stealing.
 """
+
 from __future__ import annotations
 
 import gc
@@ -13,8 +14,8 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
 import torch
@@ -122,8 +123,8 @@ def _prepare(told: dict) -> dict:
 
 def _shell():
     """Return IPython without history: it would own a thread and a file."""
-    from IPython.core.interactiveshell import InteractiveShell
     from IPython.core.history import HistoryManager
+    from IPython.core.interactiveshell import InteractiveShell
 
     HistoryManager.enabled = False
     shell = InteractiveShell.instance(colors="NoColor", history_length=0)

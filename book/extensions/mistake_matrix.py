@@ -117,10 +117,7 @@ class MistakeMatrix(SphinxDirective):
 
     def _variants(self, variants: dict) -> list[nodes.Node]:
         """Return the right answers in other styles."""
-        items = [
-            nodes.list_item("", nodes.paragraph("", "", self._words(variant["title"])))
-            for variant in variants.values()
-        ]
+        items = [nodes.list_item("", nodes.paragraph("", "", self._words(variant["title"]))) for variant in variants.values()]
         summary = f"{len(items)} right answers in other styles, passed by every check"
         return _folded(summary, nodes.bullet_list("", *items))
 

@@ -1,4 +1,5 @@
 """`check("name")` and `hint("name")` for the notebook beside this file; what they do lives in ../kit."""
+
 import sys
 from pathlib import Path
 

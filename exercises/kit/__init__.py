@@ -3,6 +3,7 @@
 This package is copied as it is into `exercises/kit`, so it imports nothing from the rest of
 the autograder and holds nothing that a learner may not read.
 """
+
 from importlib import import_module
 
 ROOMS = {

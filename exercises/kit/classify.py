@@ -1,4 +1,5 @@
 """What comes out of a learner's code, as one of the closed list of outcomes."""
+
 from __future__ import annotations
 
 import traceback

@@ -1,8 +1,9 @@
 """Comparisons that say what differs, and where."""
+
 from __future__ import annotations
 
 import time
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 from torch import Tensor

@@ -3,14 +3,15 @@
 `measure` is for code in this process: a notebook's, or a known answer's. Of code behind the wall
 the judge asks the kernel, from outside, and nobody else.
 """
+
 from __future__ import annotations
 
 import math
 import time
 import weakref
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Callable
 
 import torch
 from torch import Tensor
@@ -93,7 +94,9 @@ def expect_memory(small: Cost, large: Cost, table: int, what: str = "memory held
     """
     grown = large.bytes - small.bytes
     if grown > table / 2:
-        raise _too_much(what, f"the longer input took {_megabytes(grown)} more than the shorter one; a table of all scores has {_megabytes(table)}")
+        raise _too_much(
+            what, f"the longer input took {_megabytes(grown)} more than the shorter one; a table of all scores has {_megabytes(table)}"
+        )
     if large.bytes > max(table, AT_REST):
         raise _too_much(what, f"{_megabytes(large.bytes)} were held; a table of all scores has {_megabytes(table)}")
 
@@ -111,7 +114,9 @@ def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: st
         slope = math.log(max(long, LEAST_SECONDS) / max(short, LEAST_SECONDS), times)
         if slope < STEEP:
             return
-    raise _too_much(what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2")
+    raise _too_much(
+        what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2"
+    )
 
 
 def _too_much(what: str, reason: str) -> Wrong:

@@ -1,4 +1,5 @@
 """Random inputs for tests. NumPy's generators give the same numbers on every machine."""
+
 from __future__ import annotations
 
 import hashlib

@@ -3,9 +3,10 @@
 A fingerprint keeps a shape and four sums over the entries, weighted at random: enough to
 recognise an output, too little to rebuild it, let alone the code behind it.
 """
+
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 import torch

@@ -1,4 +1,5 @@
 """The `learner` that tests talk to: a stand-in whose attributes are the learner's names."""
+
 from __future__ import annotations
 
 from torch import Tensor

@@ -1,4 +1,5 @@
 """Two maps side by side, what came and what was expected: a pattern is seen before a number is read."""
+
 from __future__ import annotations
 
 from base64 import b64encode
@@ -31,7 +32,9 @@ def maps(error: Exception | None) -> str:
 
 
 def _is_map(value) -> bool:
-    is_plain = isinstance(value, Tensor) and value.layout is torch.strided and not (value.is_complex() or value.is_meta or value.is_quantized)
+    is_plain = (
+        isinstance(value, Tensor) and value.layout is torch.strided and not (value.is_complex() or value.is_meta or value.is_quantized)
+    )
     return is_plain and value.ndim > 0 and value.numel() > 1
 
 

@@ -1,4 +1,5 @@
 """`check("name")`: the learner's door."""
+
 from __future__ import annotations
 
 import json

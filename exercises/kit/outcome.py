@@ -1,19 +1,19 @@
 """The closed list of outcomes, and the verdict on one check."""
+
 from __future__ import annotations
 
 import builtins
 import re
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import StrEnum
 
 from .source import printable
-
 
 NUMBER = re.compile(r"-?\d+([.,]\d+)*(e[+-]?\d+)?")
 PYTHONS_OWN = {name for name, thing in vars(builtins).items() if isinstance(thing, type) and issubclass(thing, BaseException)}
 
 
-class Outcome(str, Enum):
+class Outcome(StrEnum):
     """Everything that can become of a check. The value is what a person reads."""
 
     PASSED = "passed"

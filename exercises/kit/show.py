@@ -1,4 +1,5 @@
 """Verdicts as text and as a coloured box."""
+
 from __future__ import annotations
 
 from html import escape

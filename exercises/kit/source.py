@@ -3,6 +3,7 @@
 Parsing is safe in our own process, compiling is not: a chain of nested comprehensions overflows
 the stack of Python 3.12's and 3.13's compiler and kills the process. Only workers compile.
 """
+
 from __future__ import annotations
 
 import ast

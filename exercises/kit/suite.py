@@ -1,12 +1,13 @@
 """Tests as ordinary functions: how they are marked, found and run."""
+
 from __future__ import annotations
 
 import importlib.util
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Callable
 
 from .draw import Draw
 from .outcome import JudgeFailed, Outcome, Stopped, Verdict, Wrong

@@ -1,4 +1,5 @@
 """The few shapes that a small picture needs, as SVG: sharp at any size, and the same bytes each time."""
+
 from __future__ import annotations
 
 from html import escape
@@ -23,7 +24,9 @@ def box(x: float, y: float, width: float, height: float, fill: str, line: str = 
 def grid(x: float, y: float, cells: tuple[int, int], size: tuple[float, float], fill: str, line: str) -> str:
     """Return a table of empty cells; `cells` and `size` are across and down."""
     width, height = (count * each for count, each in zip(cells, size))
-    lines = [f"M{x + n * size[0]:g} {y:g}v{height:g}" for n in range(1, cells[0])] + [f"M{x:g} {y + n * size[1]:g}h{width:g}" for n in range(1, cells[1])]
+    lines = [f"M{x + n * size[0]:g} {y:g}v{height:g}" for n in range(1, cells[0])] + [
+        f"M{x:g} {y + n * size[1]:g}h{width:g}" for n in range(1, cells[1])
+    ]
     inside = f'<path d="{"".join(lines)}" stroke="{line}"/>' if lines else ""
     return box(x, y, width, height, fill, line) + inside
 

@@ -1,4 +1,5 @@
 """Values and calls as text that is small enough to read."""
+
 from __future__ import annotations
 
 import reprlib

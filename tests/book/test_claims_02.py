@@ -57,8 +57,7 @@ def test_slopes_are_the_slopes_of_the_loss(chapter_02, part):
     step = np.zeros_like(inputs[part])
     step[1, 4, 1] = 1e-6
     ahead, behind = (
-        slopes(*(tensor + s if place == part else tensor for place, tensor in enumerate(inputs)), target)[0]
-        for s in (step, -step)
+        slopes(*(tensor + s if place == part else tensor for place, tensor in enumerate(inputs)), target)[0] for s in (step, -step)
     )
     assert (ahead - behind) / 2e-6 == pytest.approx(analytic[1, 4, 1], abs=1e-8)
 

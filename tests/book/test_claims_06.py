@@ -22,7 +22,10 @@ def small_network(chapter, seed):
 @seeds
 def test_each_word_goes_through_alone(chapter, seed):
     x, network = small_network(chapter, seed)
-    layer = lambda x: chapter["feed_forward"](x, *network)
+
+    def layer(x):
+        return chapter["feed_forward"](x, *network)
+
     order = np.random.default_rng(seed).permutation(5)
     assert layer(x[order]) == pytest.approx(layer(x)[order])
     moved = chapter["reach"](layer, x)

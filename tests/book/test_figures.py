@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+
 from tests.book.chapters import BOOK
 
 

@@ -184,7 +184,9 @@ def test_a_wrong_word_is_found(wrong, word):
     assert wrong([(7, f"This {word} is wrong.")]) == [(7, word)]
 
 
-@pytest.mark.parametrize("word", ["normalise", "colour", "centred", "neighbours", "centre", "modelling", "prize", "promise", "sizes", "doesn’t", "tensor"])
+@pytest.mark.parametrize(
+    "word", ["normalise", "colour", "centred", "neighbours", "centre", "modelling", "prize", "promise", "sizes", "doesn’t", "tensor"]
+)
 def test_a_right_word_is_not(wrong, word):
     assert wrong([(1, f"“{word.capitalize()}”, said *{word}*.")]) == []
 

@@ -4,6 +4,7 @@
 
 reads that many. Anything but a `Submission` or a `Refused` ends it, with the mutant kept in a file.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,12 +23,58 @@ from autograder.submission import DEEPEST, LONGEST_CELL, MOST_CELLS, Submission,
 
 MOST_STEPS = 3_000_000  # calls and lines of our own Python and what it calls; a sound notebook takes some ten thousand
 ODD_TEXTS = (
-    "", "\0", "\ud800", "\udfff\ud800", "\ufeff", "\u202e", "a" * (LONGEST_CELL + 1), "(" * 5000, "-" * 9000 + "1", "not " * 4000 + "x", "x" + ".a" * 3000, "lambda:" * 3000 + "1",
-    "x" + "[0]" * 3000, "1" + "+1" * 9000, "1" + "**1" * 3000, "if 1:\n pass\n" + "elif 1:\n pass\n" * 3000, "".join(" " * n + "if 1:\n" for n in range(120)), "f'{" * 50, "9" * 5000,
-    "def softmax(x):\n    return x", "from x import *", "import a.b.c as d, e", "class softmax: pass", "softmax = causal_mask = 1", "%%bash\nls", "!rm -rf /", "async def softmax(): pass", "'\\d'", "\r\f\v\t", "# %%\n# %% [markdown]\n",
+    "",
+    "\0",
+    "\ud800",
+    "\udfff\ud800",
+    "\ufeff",
+    "\u202e",
+    "a" * (LONGEST_CELL + 1),
+    "(" * 5000,
+    "-" * 9000 + "1",
+    "not " * 4000 + "x",
+    "x" + ".a" * 3000,
+    "lambda:" * 3000 + "1",
+    "x" + "[0]" * 3000,
+    "1" + "+1" * 9000,
+    "1" + "**1" * 3000,
+    "if 1:\n pass\n" + "elif 1:\n pass\n" * 3000,
+    "".join(" " * n + "if 1:\n" for n in range(120)),
+    "f'{" * 50,
+    "9" * 5000,
+    "def softmax(x):\n    return x",
+    "from x import *",
+    "import a.b.c as d, e",
+    "class softmax: pass",
+    "softmax = causal_mask = 1",
+    "%%bash\nls",
+    "!rm -rf /",
+    "async def softmax(): pass",
+    "'\\d'",
+    "\r\f\v\t",
+    "# %%\n# %% [markdown]\n",
 )
 ODD_VALUES = (None, True, False, 0, -1, 1e308, float("nan"), float("inf"), 10**4000, [], {}, [[]], {"": None}, [None, 5, {}], *ODD_TEXTS)
-ODD_BYTES = (b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"[" * 5000, b'{"a":' * 5000, b'"', b"\\", b"\\u", b"\\ud800", b"9" * 6000, b"-", b"1e999", b"NaN", b"]", b"}", b",", b"\xef\xbb\xbf", b"\n")
+ODD_BYTES = (
+    b"\0",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"[" * 5000,
+    b'{"a":' * 5000,
+    b'"',
+    b"\\",
+    b"\\u",
+    b"\\ud800",
+    b"9" * 6000,
+    b"-",
+    b"1e999",
+    b"NaN",
+    b"]",
+    b"}",
+    b",",
+    b"\xef\xbb\xbf",
+    b"\n",
+)
 GRADE_IDS = ("answer-softmax", "answer-masks", "answer-attention", "softmax", "text-0", "answer-", "../answer-softmax")
 
 
@@ -45,15 +92,17 @@ def mutant(data: bytes, chance: random.Random) -> tuple[str, bytes]:
 
 def _bytes(data: bytes, chance: random.Random) -> bytes:
     at, to = sorted(chance.randrange(len(data) + 1) for _ in range(2))
-    return chance.choice((
-        lambda: data[:at],
-        lambda: data[:at] + data[to:],
-        lambda: data[:at] + data[at:to] * 2 + data[to:],
-        lambda: data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :],
-        lambda: data[:at] + chance.choice(ODD_BYTES) + data[at:],
-        lambda: data[at:] + data[:at],
-        lambda: data.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32", "utf-7"))),
-    ))()
+    return chance.choice(
+        (
+            lambda: data[:at],
+            lambda: data[:at] + data[to:],
+            lambda: data[:at] + data[at:to] * 2 + data[to:],
+            lambda: data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :],
+            lambda: data[:at] + chance.choice(ODD_BYTES) + data[at:],
+            lambda: data[at:] + data[:at],
+            lambda: data.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-32", "utf-7"))),
+        )
+    )()
 
 
 def _json(data: bytes, chance: random.Random) -> bytes:
@@ -119,18 +168,22 @@ def _notebook(data: bytes, chance: random.Random) -> bytes:
         cell["metadata"], cell["source"], cell["cell_type"]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return _json(data, chance)
-    chance.choice((
-        lambda: cell.update(source=chance.choice(ODD_TEXTS)),
-        lambda: cell.update(source=[chance.choice(ODD_VALUES) for _ in range(3)]),
-        lambda: cell.update(source=f"{cell['source']}{chance.choice(ODD_TEXTS)}"),
-        lambda: cell.update(id=chance.choice((*GRADE_IDS, *ODD_VALUES))),
-        lambda: cell.update(metadata={"nbgrader": chance.choice(({"grade_id": chance.choice((*GRADE_IDS, *ODD_VALUES))}, *ODD_VALUES))}),
-        lambda: cell.update(cell_type=chance.choice(("code", "markdown", "raw", None, 5, {}))),
-        lambda: raw.update(nbformat=chance.choice((1, 2, 3, 4, 4.5, "4", None, True, 99, [4]))),
-        lambda: raw["cells"].append(cell),
-        lambda: raw["cells"].remove(cell),
-        lambda: chance.shuffle(raw["cells"]),
-    ))()
+    chance.choice(
+        (
+            lambda: cell.update(source=chance.choice(ODD_TEXTS)),
+            lambda: cell.update(source=[chance.choice(ODD_VALUES) for _ in range(3)]),
+            lambda: cell.update(source=f"{cell['source']}{chance.choice(ODD_TEXTS)}"),
+            lambda: cell.update(id=chance.choice((*GRADE_IDS, *ODD_VALUES))),
+            lambda: cell.update(
+                metadata={"nbgrader": chance.choice(({"grade_id": chance.choice((*GRADE_IDS, *ODD_VALUES))}, *ODD_VALUES))}
+            ),
+            lambda: cell.update(cell_type=chance.choice(("code", "markdown", "raw", None, 5, {}))),
+            lambda: raw.update(nbformat=chance.choice((1, 2, 3, 4, 4.5, "4", None, True, 99, [4]))),
+            lambda: raw["cells"].append(cell),
+            lambda: raw["cells"].remove(cell),
+            lambda: chance.shuffle(raw["cells"]),
+        )
+    )()
     return _dumped(raw)
 
 

@@ -1,4 +1,5 @@
 """Damaged notebooks are read or refused, and nothing else ever happens to the reader."""
+
 import pytest
 
 from autograder.submission import read

@@ -2,6 +2,7 @@
 
 Our feedback and class report, and nbgrader's own pages as this project configures them.
 """
+
 import json
 import os
 import re
@@ -84,7 +85,11 @@ def _write(course: Course, learner: str, text: str) -> None:
 @pytest.mark.parametrize("name", ["script", "image", "svg", "frame", "style", "link", "refresh", "attribute"])
 def test_the_watch_sees_what_gets_through(watched, tmp_path, name):
     """The corpus is live, and these tests can fail."""
-    (tmp_path / "unsafe.html").write_text(f'<!doctype html><meta charset=utf-8><input value="{PAYLOADS[name]}">' if name == "attribute" else f"<!doctype html><body>{PAYLOADS[name]}")
+    (tmp_path / "unsafe.html").write_text(
+        f'<!doctype html><meta charset=utf-8><input value="{PAYLOADS[name]}">'
+        if name == "attribute"
+        else f"<!doctype html><body>{PAYLOADS[name]}"
+    )
     try:
         found = watched.open(f"file://{tmp_path}/unsafe.html")
     except Exception:  # it was led elsewhere
@@ -117,7 +122,14 @@ def test_nbgraders_pages_and_commands_show_text_only(watched, server, marked, co
 
     students = json.loads(ask(server, "/formgrader/api/students"))
     assert any("<img data-pwned" in student["id"] for student in students)  # nbgrader takes any folder's name for a learner's
-    for page in ("manage_assignments", "manage_submissions/single_head", "manage_students", "gradebook", "gradebook/single_head", "gradebook/single_head/single_head"):
+    for page in (
+        "manage_assignments",
+        "manage_submissions/single_head",
+        "manage_students",
+        "gradebook",
+        "gradebook/single_head",
+        "gradebook/single_head/single_head",
+    ):
         harmless(watched.open(f"{server}/formgrader/{page}"))
     seen = 0
     for notebook in json.loads(ask(server, "/formgrader/api/submitted_notebooks/single_head/single_head")):

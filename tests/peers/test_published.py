@@ -1,4 +1,5 @@
 """The checks accept what the world publishes. Runs in `make peers`, whose environment has the packages."""
+
 import pytest
 
 from autograder import exercise as exercises
@@ -15,13 +16,43 @@ PUBLISHED = {
     "rotary-embedding-torch": ("rotary_embedding_torch", "rotary", {"rotate": wrapped.rotate_of_rotary_embedding_torch}, {}),
     "x-transformers, rotary": ("x_transformers", "rotary", {"rotate": wrapped.rotate_of_x_transformers}, {}),
     "transformers, grouped": ("transformers", "grouped_query", {"grouped_attention": wrapped.grouped_attention_of_transformers}, {}),
-    "x-transformers, grouped": ("x_transformers", "grouped_query", {"GroupedQueryAttention": wrapped.grouped_module_of_x_transformers, "set_weights": wrapped.set_x_transformers}, {}),
-    "x-transformers, feed-forward": ("x_transformers", "feed_forward", {"FeedForward": wrapped.feed_forward_of_x_transformers, "set_weights": wrapped.set_feed_forward}, {}),
-    "positional-encodings": ("positional_encodings", "positional_encoding", {"sinusoidal_encoding": wrapped.places_of_positional_encodings}, {"odd": "it makes an odd width even, also in the formula", "far": "it computes angles in 32 bits"}),
-    "llms-from-scratch": ("llms_from_scratch", "single_head", {"SingleHeadAttention": wrapped.SelfAttentionOfABook, "set_weights": wrapped.set_self_attention_of_a_book}, {"module_mask": "it knows no mask"}),
-    "torch, multi-head": ("torch", "multi_head", {"MultiHeadAttention": wrapped.TorchMultiHead, "set_weights": wrapped.set_torch_multi_head}, {}),
+    "x-transformers, grouped": (
+        "x_transformers",
+        "grouped_query",
+        {"GroupedQueryAttention": wrapped.grouped_module_of_x_transformers, "set_weights": wrapped.set_x_transformers},
+        {},
+    ),
+    "x-transformers, feed-forward": (
+        "x_transformers",
+        "feed_forward",
+        {"FeedForward": wrapped.feed_forward_of_x_transformers, "set_weights": wrapped.set_feed_forward},
+        {},
+    ),
+    "positional-encodings": (
+        "positional_encodings",
+        "positional_encoding",
+        {"sinusoidal_encoding": wrapped.places_of_positional_encodings},
+        {"odd": "it makes an odd width even, also in the formula", "far": "it computes angles in 32 bits"},
+    ),
+    "llms-from-scratch": (
+        "llms_from_scratch",
+        "single_head",
+        {"SingleHeadAttention": wrapped.SelfAttentionOfABook, "set_weights": wrapped.set_self_attention_of_a_book},
+        {"module_mask": "it knows no mask"},
+    ),
+    "torch, multi-head": (
+        "torch",
+        "multi_head",
+        {"MultiHeadAttention": wrapped.TorchMultiHead, "set_weights": wrapped.set_torch_multi_head},
+        {},
+    ),
     "torch, layer norm": ("torch", "encoder_layer", {"layer_norm": wrapped.layer_norm_of_torch}, {}),
-    "torch, encoder layer": ("torch", "encoder_layer", {"EncoderLayer": wrapped.TorchEncoderLayer, "set_weights": wrapped.set_torch_encoder_layer}, {}),
+    "torch, encoder layer": (
+        "torch",
+        "encoder_layer",
+        {"EncoderLayer": wrapped.TorchEncoderLayer, "set_weights": wrapped.set_torch_encoder_layer},
+        {},
+    ),
 }
 
 

@@ -1,4 +1,5 @@
 """Our reference answers pass the tests of torch-judge where its contract applies. Runs in `make peers`."""
+
 import importlib
 
 import pytest

@@ -1,4 +1,5 @@
 """Published modules behind the names of our exercises: what the world calls right, for the checks to accept."""
+
 import math
 
 import torch

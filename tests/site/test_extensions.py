@@ -167,7 +167,9 @@ def test_a_book_without_corrections_is_a_warning(write_page):
 
 
 def test_chinese_terms_name_their_language(write_page):
-    page, _ = write_page("# Page\n\n```{glossary}\ntoken\n词元\n  A word.\n```\n", extensions=["myst_parser", "polish"], html_math_renderer="mathjax")
+    page, _ = write_page(
+        "# Page\n\n```{glossary}\ntoken\n词元\n  A word.\n```\n", extensions=["myst_parser", "polish"], html_math_renderer="mathjax"
+    )
     assert 'id="term-0" lang="zh">词元' in page and 'id="term-token">token' in page
 
 

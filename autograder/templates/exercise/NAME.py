@@ -24,10 +24,9 @@
 
 # %%
 import torch
+from check import check, hint
 from jaxtyping import Float
 from torch import Tensor
-
-from check import check, hint
 
 # %% [markdown]
 # ## Twice

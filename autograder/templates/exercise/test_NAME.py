@@ -1,4 +1,5 @@
 """Tests of NAME. A docstring is the question that a learner reads when the test fails."""
+
 import torch
 
 from autograder.kit import expect, hidden, visible
