@@ -14,7 +14,7 @@ course: environment release site
 
 environment:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and there is none here." >&2; exit 1; }
-	@"$(PYTHON)" autograder/environment.py
+	@"$(PYTHON)" autograder/machine/environment.py
 
 release: _build/released
 

@@ -8,11 +8,13 @@ sys.path.insert(0, str(ROOT))
 
 from nbgrader.server_extensions.formgrader.handlers import template_path as formgrader_templates  # noqa: E402
 
-from autograder import exercise as exercises  # noqa: E402  (the path comes first)
-from autograder.course import Course  # noqa: E402
-from autograder.gradebook import ask_no_program, be_patient, find_own_commands  # noqa: E402
-from autograder.nbgrader_door import take_back  # noqa: E402
-from autograder.release import stub_config, write_sources  # noqa: E402
+from autograder.authoring.release import write_sources  # noqa: E402
+from autograder.exercise import reading as exercises  # noqa: E402  (the path comes first)
+from autograder.exercise.cache import clear_if_changed  # noqa: E402
+from autograder.exercise.notebook import stub_config  # noqa: E402
+from autograder.plugins.autograde import take_back  # noqa: E402
+from autograder.records.course import Course  # noqa: E402
+from autograder.records.gradebook import ask_no_program, be_patient, find_own_commands  # noqa: E402
 
 find_own_commands()
 ask_no_program()
@@ -29,23 +31,23 @@ c.CourseDirectory.feedback_directory = str(course.root / "feedback")
 c.CourseDirectory.db_url = course.gradebook_url
 
 c.merge(stub_config())
-c.Autograde.sanitize_preprocessors = ["autograder.nbgrader_door.Rebuild"]
+c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.Rebuild"]
 c.Autograde.autograde_preprocessors = [
-    "autograder.nbgrader_door.Judge",
+    "autograder.plugins.autograde.Judge",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
-c.Autograde.pre_convert_hook = "autograder.nbgrader_door.refuse_early"
+c.Autograde.pre_convert_hook = "autograder.plugins.autograde.refuse_early"
 
-c.GenerateFeedback.exporter_class = "autograder.nbgrader_door.Page"
+c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.Page"
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
 # Before nbgrader's own templates: the formgrader then fetches no script from elsewhere.
-c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates" / "formgrader"), formgrader_templates]
-c.ExportApp.plugin_class = "autograder.export.SafeCsv"
-c.ZipCollectApp.extractor_plugin = "autograder.collect.Extractor"
-c.ZipCollectApp.collector_plugin = "autograder.collect.Collector"
+c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "plugins" / "formgrader"), formgrader_templates]
+c.ExportApp.plugin_class = "autograder.plugins.export.SafeCsv"
+c.ZipCollectApp.extractor_plugin = "autograder.plugins.collect.Extractor"
+c.ZipCollectApp.collector_plugin = "autograder.plugins.collect.Collector"
 c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "{assignment_id}" / "{collect_step}")
 
 # A server reads this at each request. nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
-exercises.forget_if_changed()
+clear_if_changed(exercises.SOLUTIONS)
 write_sources(course.root / "source")
 take_back(course)

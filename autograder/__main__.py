@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from . import ROOT, forking
+from . import ROOT
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, short, with_progress
+from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short
+from .pool import preload
 
 if TYPE_CHECKING:
-    from .course import Course
-    from .grading import Change
-    from .journal import Entry
+    from .grading import Graded
     from .limits import Limits
-    from .sandbox.levels import Level
+    from .records.course import Course
 
 
 @click.group()
@@ -31,7 +30,7 @@ def main() -> None:
 @main.command()
 def release() -> None:
     """Bring exercises/ in step with solutions/."""
-    from .release import write_exercises
+    from .authoring.release import write_exercises
 
     changed = write_exercises()
     for path in changed:
@@ -45,8 +44,8 @@ def release() -> None:
 @click.argument("exercise", nargs=-1)
 def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     """Prove the tests: every mistake and variant against every check. Exits 1 on a problem."""
-    from .exercise import all_names
-    from .matrix import matrix as prove
+    from .authoring.matrix import matrix as prove
+    from .exercise.reading import all_names
 
     found = prove(list(exercise) or all_names(), seed)
     if as_json:
@@ -59,8 +58,8 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
 @main.command()
 def sample() -> None:
     """Lay out a sample class under _course/submitted/."""
-    from .course import Course
-    from .sample import write_sample
+    from .authoring.sample import write_sample
+    from .records.course import Course
 
     course = Course()
     console.print(f"{short(course.submitted)}: {write_sample(course)} new submissions")
@@ -99,33 +98,34 @@ def grade(
     db: str | None,
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    from .sandbox.levels import offered, required
-    from .sandbox.mother import Mother
+    from .sandbox.client import offered
+    from .sandbox.forkserver import ForkServer
+    from .sandbox.levels import required
 
     sandbox = offered() if level == "best" else required(trust_submissions, level)
-    with nullcontext() if cluster else Mother(sandbox) as mother:
+    with nullcontext() if cluster else ForkServer(sandbox) as forkserver:
         if jobs != 1 and not cluster:
-            forking.begin()
+            preload.context()
         # Torch is being imported, behind the wall and for the judges. What else is needed is imported meanwhile.
         from .grading import grade as run
-        from .jobs import judges, room
+        from .pool.base import default_jobs
+        from .pool.choose import judges as chosen
 
         course, names, limits, count = _asked(exercise, seconds, db)
-        jobs, changed = min(jobs or room(), count), []
-        with judges(jobs, sandbox, cluster, mother) as executor:
-            if not again:
-                _say_what_is_left(course, names, limits, sandbox, count)
+        jobs = min(jobs or default_jobs(), count)
+        with chosen(jobs, sandbox, cluster, forkserver) as judges:
             where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
             console.print(f"sandbox: {sandbox.name}, {where}")
-            entries = with_progress(run(course, names, limits, again, sandbox, executor, changed), count)
-    _conclude(course, entries, changed)
+            with progress(count) as seen:
+                graded = run(course, names, limits, again, sandbox, judges, seen)
+    _conclude(course, graded)
 
 
 def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:
     """Return the course, the exercises to be graded in it, the limits, and how many submissions that are; without any, end."""
-    from .course import Course
-    from .exercise import all_names, load
+    from .exercise.reading import all_names, load
     from .limits import Limits, asked_limits
+    from .records.course import Course
 
     course = Course(database=db) if db else Course()
     names = [load(name).name for name in exercise] or all_names()
@@ -136,21 +136,16 @@ def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> 
     return course, names, Limits(request_seconds=seconds) if seconds else asked_limits(), count
 
 
-def _say_what_is_left(course: Course, names: list[str], limits: Limits, sandbox: Level, count: int) -> None:
-    from .grading import judged_before
-
-    if before := judged_before(course, names, limits, sandbox):
-        console.print(f"{before} of {count} were judged before; {count - before} to judge")
-
-
-def _conclude(course: Course, entries: list[Entry], changed: list[Change]) -> None:
+def _conclude(course: Course, graded: Graded) -> None:
     from .files import write_whole
-    from .report import report_page
+    from .pages.report import report_page
 
-    print_marks(entries)
-    print_changes(changed)
+    print_marks(graded.entries)
+    print_changes(graded.changes)
+    if graded.known:
+        console.print(f"{graded.known} of {len(graded.entries)} were judged before, and nothing has changed for them")
     report = course.root / "report.html"
-    write_whole(report, report_page(entries))
+    write_whole(report, report_page(graded.entries))
     console.print(f"the class: {short(report)}")
 
 
@@ -158,7 +153,7 @@ def _conclude(course: Course, entries: list[Entry], changed: list[Change]) -> No
 @click.argument("name")
 def new(name: str) -> None:
     """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
-    from .new import write_exercise
+    from .authoring.new import write_exercise
 
     for path in write_exercise(name):
         console.print(f"  {path.relative_to(ROOT)}")
@@ -170,7 +165,7 @@ def new(name: str) -> None:
 @main.command()
 def work() -> None:
     """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
-    from .course import Course
+    from .records.course import Course
 
     source, target = ROOT / "exercises", Course().root / "desk"
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
@@ -189,8 +184,8 @@ def work() -> None:
 @click.option("--level", default=None, help="Another level than the one that grading asks for.")
 def doctor(attacked: bool, level: str | None) -> None:
     """Say what the sandbox of this machine promises. Exits 1 if that is not enough, or an attack succeeds."""
-    from .course import Course
-    from .doctor import BAD, GOOD, attack_all, examine
+    from .machine.doctor import BAD, GOOD, attack_all, examine
+    from .records.course import Course
     from .sandbox.levels import required
 
     wanted = required(trust=True, name=level)

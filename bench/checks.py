@@ -1,7 +1,8 @@
 """Our checks for a kernel that runs a learner's notebook as stock graders do: in one process with it."""
 
-from autograder import exercise as exercises
-from autograder.judge import counted, reference_learner
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import reference_learner
+from autograder.judging.verdicts import counted
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Outcome
@@ -13,5 +14,5 @@ EXERCISE = "single_head"
 def insist(check: str, namespace: dict, seed: int) -> None:
     """Raise `AssertionError` unless the answers pass a check."""
     exercise = exercises.load(EXERCISE)
-    verdict, _, _ = judge_check(check, counted(exercise, check), local(namespace, NoGuard()), seed, reference_learner(EXERCISE))
+    verdict = judge_check(check, counted(exercise, check), local(namespace, NoGuard()), seed, reference_learner(EXERCISE)).verdict
     assert verdict.outcome is Outcome.PASSED, verdict.reason

@@ -17,7 +17,7 @@ from statistics import median
 import click
 from rich.console import Console
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 from tests.formgrader_server import ask, serving
 
 from .machine import busy, machine, told, versions

@@ -20,11 +20,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from autograder import exercise as exercises
-from autograder.attacks import descendants
-from autograder.judge import Session, answers, judge
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import judge
 from autograder.kit.outcome import Outcome
-from autograder.sandbox.host import Zygote
+from autograder.machine.attacks import descendants
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Unavailable
 
 from .machine import busy, machine, told, versions
@@ -91,7 +93,7 @@ def _measure(zygotes: dict[str, Zygote], rounds: int, warm: int) -> tuple[dict[s
 def _computed(zygote: Zygote) -> float:
     """Return the CPU seconds of a zygote and all that came from it, in steps of the kernel's clock."""
     ticks = 0
-    for pid in {zygote.mother.pid} | descendants(zygote.mother.pid):
+    for pid in {zygote.forkserver.pid} | descendants(zygote.forkserver.pid):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks += sum(map(int, fields[11:15]))  # its own, and that of children that it has waited for
     return ticks / os.sysconf("SC_CLK_TCK")

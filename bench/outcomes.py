@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autograder.attacks import Attack
-from autograder.course import Course
-from autograder.journal import Entry
+from autograder.machine.attacks import Attack
+from autograder.records.course import Course
+from autograder.records.entry import Entry
 from autograder.sandbox.levels import Level
 
 from .mutations import MARKS, WRONG, Mutation

@@ -25,7 +25,7 @@ from distributed import LocalCluster
 from rich.console import Console
 from rich.table import Table
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 
 from .machine import busy, machine, told, versions
 from .ways import EXERCISE, THEIRS, agree, class_of, door, otter, ours, stock

@@ -19,9 +19,11 @@ from unittest.mock import patch
 import click
 
 from autograder import ROOT
-from autograder import exercise as exercises
-from autograder.judge import Session, answers, judge
-from autograder.sandbox.host import Zygote
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import judge
+from autograder.sandbox.client import Zygote
 
 from .layers import EXERCISE
 from .machine import machine, told, versions

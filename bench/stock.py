@@ -19,14 +19,14 @@ import nbformat
 from rich.console import Console
 
 from autograder import ROOT
-from autograder import exercise as exercises
-from autograder.attacks import TOLD, Attack, Surroundings, _handed_in, attack, corpus
-from autograder.course import Course
-from autograder.exercise import replace_definitions
+from autograder.authoring.sample import handed_in as handed_in_ours
+from autograder.exercise import reading as exercises
+from autograder.exercise.edits import replace_definitions
 from autograder.grading import grade
-from autograder.judge import answers
-from autograder.sample import handed_in as handed_in_ours
-from autograder.sandbox.host import Zygote
+from autograder.judging.answers import answers
+from autograder.machine.attacks import TOLD, Attack, Surroundings, _handed_in, attack, corpus
+from autograder.records.course import Course
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
 
 from . import stock_course
@@ -167,7 +167,7 @@ def _ours(mutations: list[Mutation]) -> dict[str, tuple[str, str]]:
             for cell in notebook.cells:
                 cell.source = _answers(one).get(cell.id, cell.source)
             _hand_in(course.submitted, one.name, one.file(notebook))
-        entries = {learner: entry for learner, _, entry in grade(course, [EXERCISE]) if entry}
+        entries = {entry.learner: entry for entry in grade(course, [EXERCISE]).entries}
         return {one.name: ours_of_mutation(one, entries, course) for one in mutations}
 
 

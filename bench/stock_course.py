@@ -11,8 +11,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder import exercise as exercises
-from autograder.release import source_notebook
+from autograder.exercise import reading as exercises
+from autograder.exercise.notebook import source_notebook
 
 EXERCISE = "single_head"
 CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "stock"\n'

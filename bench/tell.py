@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from autograder.attacks import Attack, Surroundings, attack
 from autograder.kit.outcome import JudgeFailed, Stopped
+from autograder.machine.attacks import Attack, Surroundings, attack
 from autograder.sandbox import wire
-from autograder.sandbox.host import Zygote
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
 
 from .variants import VARIANTS, Variant, zygote

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from autograder.sandbox import mother
-from autograder.sandbox.host import Zygote
+from autograder.sandbox import forkserver as forkserver
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
-from autograder.sandbox.room import Room
+from autograder.sandbox.rootfs import Room
 
 STAY_HOME = "def furnish(*args):\n    os.chdir(HOME)"
 
@@ -59,7 +59,7 @@ VARIANTS = [
 @contextmanager
 def zygote(variant: Variant) -> Iterator[Zygote]:
     """Yield a zygote of this variant; raises `Unavailable`."""
-    with patch.object(mother, "Room", lambda level: _Altered(level, variant)):
+    with patch.object(forkserver, "Room", lambda level: _Altered(level, variant)):
         started = Zygote(variant.level)
     with started:
         yield started

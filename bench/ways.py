@@ -16,10 +16,10 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder import ROOT
-from autograder.exercise import Exercise
-from autograder.judge import answers
-from autograder.known import Known
-from autograder.sample import handed_in
+from autograder.authoring.sample import handed_in
+from autograder.exercise.known import Known
+from autograder.exercise.model import Exercise
+from autograder.judging.answers import answers
 
 EXERCISE = "single_head"
 SEED = 7
@@ -154,7 +154,7 @@ def stock(course: Path, exercise: Exercise, known: list) -> Way:
 
 def _stock_notebook(exercise: Exercise, given: dict[str, str]):
     """Return our notebook with these answers, its checks as stock nbgrader wants them: cells that raise."""
-    from autograder.release import source_notebook
+    from autograder.exercise.notebook import source_notebook
 
     made = source_notebook(exercise)
     for cell in made.cells:

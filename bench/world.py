@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.sandbox.levels import Level
-from autograder.sandbox.room import ROOTS_WALLS, WALLS, Room, _inside, _interpreter
+from autograder.sandbox.rootfs import ROOTS_WALLS, WALLS, Room, _inside, _interpreter
 
 HERE = Path(__file__).resolve().parent
 NOBODY = 60720 + os.getpid() % 1000  # not the judge's own nobody, nor that of a second run: the kernel counts a user's processes

@@ -12,15 +12,16 @@ import pytest
 import torch
 from filelock import FileLock
 
-from autograder import exercise as exercises
-from autograder.judge import Session, reference_learner
+from autograder.exercise import reading as exercises
+from autograder.intake.reading import read
+from autograder.judging.answers import reference_learner
+from autograder.judging.session import Session
 from autograder.kit.outcome import Outcome
 from autograder.kit.show import as_text
 from autograder.kit.suite import blame, explain, test_of
 from autograder.limits import Limits
-from autograder.sandbox.host import Zygote
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level, required
-from autograder.submission import read
 
 ERRORS = pytest.StashKey[dict]()
 GPU_LOCK = Path(tempfile.gettempdir()) / f"attention-gpu-{getpass.getuser()}.lock"  # one queue for whatever processes want a GPU

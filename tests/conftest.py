@@ -10,11 +10,11 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
-from autograder import exercise as exercises
-from autograder.course import Course
-from autograder.sample import handed_in
-from autograder.sandbox.host import Zygote
-from autograder.sandbox.levels import Level, offered, required
+from autograder.authoring.sample import handed_in
+from autograder.exercise import reading as exercises
+from autograder.records.course import Course
+from autograder.sandbox.client import Zygote, offered
+from autograder.sandbox.levels import Level, required
 
 ROOT = Path(__file__).resolve().parents[1]
 

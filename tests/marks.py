@@ -5,10 +5,10 @@ from pathlib import Path
 
 import nbformat
 
-from autograder import exercise as exercises
-from autograder.notebooks import rebuilt
-from autograder.sample import handed_in
-from autograder.submission import Submission
+from autograder.authoring.sample import handed_in
+from autograder.exercise import reading as exercises
+from autograder.intake.submission import Submission
+from autograder.records.notebooks import rebuilt
 
 GRADES = """select submitted_assignment.student_id, base_cell.name, grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade
  from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id

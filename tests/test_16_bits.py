@@ -1,7 +1,8 @@
 """A worker computes in every dtype that a notebook does."""
 
-from autograder.exercise import replace_definitions
-from autograder.judge import Session, answers
+from autograder.exercise.edits import replace_definitions
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
 
 
 def test_worker_computes_in_16_bits(zygote, single_head):

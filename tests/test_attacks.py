@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.attacks import Surroundings, attack, corpus, descendants
 from autograder.limits import Limits
-from autograder.sandbox.host import Zygote
+from autograder.machine.attacks import Surroundings, attack, corpus, descendants
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level, Unavailable
 
 CASES = [(at, one) for at in Level for one in corpus() if one.level <= at]
@@ -59,6 +59,6 @@ def test_nothing_is_left_behind_when_the_zygote_ends(at):
     except Unavailable as error:
         pytest.skip(str(error))
     zygote.fork(Limits())  # and never ended
-    family, room = descendants(zygote.mother.pid) | {zygote.mother.pid}, zygote.mother.room.path
+    family, room = descendants(zygote.forkserver.pid) | {zygote.forkserver.pid}, zygote.forkserver.room.path
     zygote.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()] and not room.exists()

@@ -13,10 +13,15 @@ import psutil
 import pytest
 from distributed import Client
 
-from autograder.cluster import Cluster
 from autograder.errors import CannotGoOn
 from autograder.grading import grade
-from autograder.jobs import judges
+from autograder.intake.submission import Submission
+from autograder.judging.answers import answers
+from autograder.judging.task import Task, verdicts_of
+from autograder.kit.outcome import Outcome
+from autograder.limits import Limits
+from autograder.pool.choose import judges
+from autograder.pool.cluster import Cluster
 from tests.marks import everything, small_class
 
 DASK = str(Path(sys.executable).parent / "dask")
@@ -87,31 +92,39 @@ def _end(process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def undisturbed(tmp_path):
-    from autograder.course import Course
+    from autograder.records.course import Course
 
     course = Course(tmp_path / "undisturbed")
     small_class(course)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     return course
+
+
+@pytest.fixture
+def task(single_head, level) -> str:
+    """A right answer, of which one check is to be judged."""
+    return Task(Submission("ada", "single_head", answers(single_head)), ("causal",), 1, Limits(), level).as_text()
 
 
 def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undisturbed, scheduler, workers):
     small_class(course)
     (course.root / "seed").write_text((undisturbed.root / "seed").read_text())
     judged = []
-    with judges(0, None, scheduler.address) as executor:
-        for learner, _, entry in grade(course, ["single_head"], executor=executor):
-            if entry is not None:
-                judged.append(learner)
-                if len(judged) == 1:
-                    _kill(workers[0])
+    with judges(0, None, scheduler.address) as found:
+
+        def disturb(entry):
+            judged.append(entry.learner)
+            if len(judged) == 1:
+                _kill(workers[0])
+
+        grade(course, ["single_head"], judges=found, seen=disturb)
     assert sorted(judged) == ["ada", "alan", "barbara", "claude"]  # each of them once
     assert everything(course) == everything(undisturbed)
 
 
 def _grade(course, address: str) -> None:
-    with judges(0, None, address) as executor:
-        list(grade(course, ["single_head"], executor=executor))
+    with judges(0, None, address) as found:
+        grade(course, ["single_head"], judges=found)
 
 
 def _kill(worker: subprocess.Popen) -> None:
@@ -139,7 +152,7 @@ def test_a_worker_with_two_threads_is_refused(scheduler, level):
         Cluster(scheduler.address, level, 1)
 
 
-def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, workers, cluster, caplog):
+def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, workers, cluster, task, caplog):
     (scheduler.folder / "late").mkdir()
     (scheduler.folder / "late" / "sitecustomize.py").write_text(
         "import platform\nplatform.python_version_tuple = lambda: ('3', '99', '0')\n"
@@ -147,14 +160,13 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     before = scheduler.wait_for(2)
     late = scheduler.worker(PYTHONPATH=str(scheduler.folder / "late"))
     (misfit,) = set(scheduler.wait_for(3)) - set(before)
-    fit = {child.pid for worker in workers for child in psutil.Process(worker.pid).children(recursive=True)}
-    until, judged = time.monotonic() + 120, set()
+    cluster._client.get_task_stream()  # from now on the scheduler notes who did what
+    until = time.monotonic() + 120
     while late.poll() is None and time.monotonic() < until:  # it is given nothing before it has started
-        judged |= {
-            int(result.result(60))
-            for result in [cluster.submit(subprocess.check_output, ["sh", "-c", "sleep 0.1; echo $PPID"]) for _ in range(9)]
-        }
-    assert judged <= fit and late.poll() == 0 and scheduler.wait_for(2) == before
+        for result in [cluster.judge(task) for _ in range(9)]:
+            assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_of(result.result(60)))
+    done_by = {record["worker"] for record in cluster._client.get_task_stream()}
+    assert done_by and done_by <= set(before) and late.poll() == 0 and scheduler.wait_for(2) == before
     (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
     assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
 
@@ -175,13 +187,13 @@ def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
         time.sleep(0.1)
 
 
-def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, caplog):
+def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, task, caplog):
     cluster.look()
     assert not caplog.records
     for worker in workers:
         _kill(worker)
     scheduler.wait_for(0)
-    result = cluster.submit(os.path.basename, "a/b")
+    result = cluster.judge(task)
     cluster.look()
     cluster.look()
     (told,) = [record.getMessage() for record in caplog.records]
@@ -190,7 +202,7 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
         == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
     )
     scheduler.worker()
-    assert result.result(120) == "b"  # the new one has what the others had got
+    assert verdicts_of(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
     cluster.look()
     cluster.look()
     assert [record.getMessage() for record in caplog.records][1:] == [
@@ -198,19 +210,19 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
     ]
 
 
-def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster):
-    result = cluster.submit(time.sleep, 60)
+def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster, task):
+    result = cluster.judge(task)
     scheduler.started[0].kill()
     with pytest.raises(CancelledError):
         result.result(60)
-    for again in (cluster.look, lambda: cluster.submit(time.sleep, 0)):
+    for again in (cluster.look, lambda: cluster.judge(task)):
         with pytest.raises(CannotGoOn, match=f"^the scheduler at {scheduler.address} is gone. Nothing is lost"):
             again()
 
 
 def test_a_scheduler_that_is_not_there_is_said(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head)
-    monkeypatch.setattr("autograder.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("autograder.pool.cluster.CONNECT_SECONDS", 1)
     begun = time.monotonic()
     with pytest.raises(CannotGoOn, match="scheduler at tcp://127.0.0.1:9 cannot be reached"):
         _grade(course, "tcp://127.0.0.1:9")

@@ -10,8 +10,8 @@ import zlib
 import nbformat
 import pytest
 
-from autograder.collect import MOST_BYTES, MOST_MEMBERS
-from autograder.sample import handed_in
+from autograder.authoring.sample import handed_in
+from autograder.plugins.collect import MOST_BYTES, MOST_MEMBERS
 
 MEGABYTE = 1 << 20
 

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from autograder.judge import Session, answers
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
 from autograder.kit.cost import AT_REST, MEGABYTE, TRIES, Cost, expect_memory, expect_slope
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Ended, MemoryLimit, Wrong
-from autograder.sandbox.host import Zygote
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
 
 SQUARES = """

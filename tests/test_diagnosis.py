@@ -7,17 +7,19 @@ from functools import cache
 import pytest
 import torch
 
-from autograder import exercise as exercises
-from autograder.judge import answers, judge, known_learner, own_learner
+from autograder.authoring.release import EXERCISES
+from autograder.exercise import reading as exercises
+from autograder.exercise.known import Known
+from autograder.judging.answers import answers, known_learner, own_learner
+from autograder.judging.combined import Pair
+from autograder.judging.verdicts import judge
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
+from autograder.kit.fingerprint import Suspect
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Outcome, Verdict, Wrong
 from autograder.kit.suite import VISIBLE_SEED, failure
-from autograder.known import Known
-from autograder.pairs import together
-from autograder.release import EXERCISES
 
 MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
 VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
@@ -41,12 +43,12 @@ def test_judge_names_every_mistake(name, mistake):
 def test_notebook_names_what_its_visible_tests_see(name, mistake):
     """By the fingerprints that learners receive, and nothing else."""
     exercise = exercises.load(name)
-    facts = json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]
+    suspects = [Suspect(**each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
     learner = known_learner(name, mistake)
     errors = {t: failure(t, learner, VISIBLE_SEED) for t in exercise.tests if not t.hidden and not t.gpu}
     failed = {t.check for t, error in errors.items() if error}
     first = {t.check: t for t in reversed([t for t, error in errors.items() if error])}
-    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), lambda: failed, facts) for check, t in first.items()}
+    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), lambda: failed, suspects) for check, t in first.items()}
     wrong = [check for check in first if errors[first[check]].outcome is Outcome.WRONG]
     assert all(named[check] for check in wrong)
     # What `check()` says is what the judge says, as far as visible tests go.
@@ -102,7 +104,7 @@ def test_tests_that_look_at_costs_are_told_apart():
 def test_two_mistakes_at_once_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = together(exercise, known["softmax_over_everything"], known["no_scale"])
+    both = Pair.of(exercise, known["softmax_over_everything"], known["no_scale"]).both
     verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "softmax_over_everything+no_scale"
     assert verdicts["scale"].mistake.hint == f"{known['softmax_over_everything'].hint} {known['no_scale'].hint}"
@@ -112,7 +114,7 @@ def test_two_mistakes_at_once_are_named_as_such():
 def test_two_mistakes_in_one_function_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = together(exercise, known["no_scale"], known["keys_averaged"])
+    both = Pair.of(exercise, known["no_scale"], known["keys_averaged"]).both
     assert set(both.definitions) == {"scaled_dot_product_attention"} and "math.sqrt" not in both.definitions["scaled_dot_product_attention"]
     verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "no_scale+keys_averaged"
@@ -122,7 +124,7 @@ def test_two_mistakes_in_one_function_are_named_as_such():
 def test_two_mistakes_in_one_line_are_no_pair():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    assert together(exercise, known["no_scale"], known["scale_by_d_k"]) is None
+    assert Pair.of(exercise, known["no_scale"], known["scale_by_d_k"]) is None
 
 
 def test_what_nobody_has_seen_before_gets_no_name():

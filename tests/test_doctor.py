@@ -5,9 +5,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from autograder import doctor
 from autograder.__main__ import main
-from autograder.attacks import corpus
+from autograder.machine import doctor
+from autograder.machine.attacks import corpus
 from autograder.sandbox.levels import Level
 
 

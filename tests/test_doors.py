@@ -8,7 +8,7 @@ import sys
 import pytest
 from filelock import FileLock
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 from autograder.grading import grade
 from autograder.kit.outcome import Outcome
 from solutions.conftest import GPU_LOCK
@@ -42,7 +42,7 @@ def _empty(notebook):
 
 
 def test_grade_nbgrader_and_pytest_give_the_same_marks(class_, course, command):
-    ours = {learner: {v.check: v.score for v in entry.verdicts} for learner, _, entry in grade(course, [class_.name]) if entry}
+    ours = {entry.learner: {v.check: v.score for v in entry.verdicts} for entry in grade(course, [class_.name]).entries}
     most = sum(class_.checks.values())
     assert all((sum(marks.values()) == most) == learner.startswith("right") for learner, marks in ours.items()) and len(ours) >= 3
 
@@ -112,16 +112,16 @@ def _printed(text: str) -> dict:
 
 def test_second_grading_gives_the_same_and_judges_nothing_again(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head, single_head.mistakes[0])
-    first = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
-    monkeypatch.setattr("autograder.judging.Zygote", lambda: pytest.fail("something was judged again"))
-    assert [entry for _, _, entry in grade(course, ["single_head"]) if entry] == first
+    first = grade(course, ["single_head"]).entries
+    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    assert grade(course, ["single_head"]).entries == first
 
 
 def test_changed_answer_is_judged_again(course, hand_in, single_head):
     hand_in("ada", single_head, single_head.mistakes[0])
-    before = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    (before,) = grade(course, ["single_head"]).entries
     hand_in("ada", single_head)
-    after = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    (after,) = grade(course, ["single_head"]).entries
     assert before.score < after.score == sum(single_head.checks.values())
 
 
@@ -133,36 +133,36 @@ def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, si
             raise OSError("no more processes")
 
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.judging.Session", Broken)
-        entry = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+        patch.setattr("autograder.judging.one.Session", Broken)
+        (entry,) = grade(course, ["single_head"]).entries
     assert {v.outcome for v in entry.verdicts} == {Outcome.JUDGE_FAILED} and entry.score is None
     assert set(_gradebook(course)["ada"].values()) == {None}
-    again = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    (again,) = grade(course, ["single_head"]).entries
     assert again.score == sum(single_head.checks.values())
 
 
 def test_broken_test_of_ours_is_our_failure(single_head):
-    from autograder.judge import reference_learner
+    from autograder.judging.answers import reference_learner
     from autograder.kit.suite import hidden, judge_check, test_of
 
     def test_that_breaks(learner, reference):
         raise ZeroDivisionError("in the test itself")
 
     reference = reference_learner("single_head")
-    verdict, _, _ = judge_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0)
+    verdict = judge_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 
 def test_mark_given_by_hand_stays(course, hand_in, single_head):
-    from autograder.gradebook import opened
+    from autograder.records.gradebook import opened
 
     hand_in("ada", single_head, single_head.mistakes[0])
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     with opened(course.gradebook_url) as book:
         book.find_grade("scale", "single_head", "single_head", "ada").manual_score = 1.5
         book.db.commit()
     hand_in("ada", single_head)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     with opened(course.gradebook_url) as book:
         grade_ = book.find_grade("scale", "single_head", "single_head", "ada")
         assert (grade_.auto_score, grade_.manual_score, grade_.needs_manual_grade) == (2.0, 1.5, True)

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import pytest
 
-from autograder import environment
+from autograder.machine import environment
 from tests.conftest import ROOT
 
 
@@ -37,7 +37,7 @@ def test_no_network_is_told_in_the_last_line(tmp_path):
     # No index at all is what a machine without a network sees, only sooner.
     alone = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
     done = subprocess.run(
-        [sys.executable, "autograder/environment.py"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=300
+        [sys.executable, "autograder/machine/environment.py"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("The requirements could not be installed: is the package index within reach?")

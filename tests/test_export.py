@@ -2,9 +2,9 @@
 
 import csv
 
-from autograder import gradebook as books
-from autograder.export import as_csv, safe
 from autograder.grading import grade
+from autograder.plugins.export import as_csv, safe
+from autograder.records import gradebook as books
 
 HOSTILE = {
     '=HYPERLINK("http://127.0.0.1:1/?"&A1)': "'=",
@@ -41,7 +41,7 @@ def test_command_writes_marks_by_check(course, hand_in, command, single_head):
     hand_in("bob", single_head, single_head.mistakes[0])
     broken = hand_in("eve", single_head)
     broken.write_text("{")
-    entries = {learner: entry for learner, _, entry in grade(course, ["single_head"]) if entry}
+    entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
     with books.opened(course.gradebook_url) as gradebook:
         gradebook.update_or_create_student("ada", last_name='=HYPERLINK("http://127.0.0.1:1")', first_name='Ada, "the first"\n', email="+1")
         gradebook.update_or_create_student("absent", last_name="@x")

@@ -3,9 +3,11 @@
 import pytest
 import torch
 
-from autograder import exercise as exercises
-from autograder.exercise import replace_definitions
-from autograder.judge import Session, answers, judge
+from autograder.exercise import reading as exercises
+from autograder.exercise.edits import replace_definitions
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import judge
 from autograder.kit.forbidden import LISTS, found_in, names
 from autograder.kit.outcome import Forbidden, Outcome
 from autograder.limits import Limits

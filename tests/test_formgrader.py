@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from autograder.grading import grade
-from autograder.sandbox.room import PREFIX
+from autograder.sandbox.rootfs import PREFIX
 from tests.conftest import ROOT
 from tests.formgrader_server import ask, server, serving  # noqa: F401  (a fixture)
 
@@ -22,7 +22,7 @@ def test_button_gives_the_mark_and_pages_show_it(server, course, hand_in, comman
     assert answer["success"], answer
 
     (mine,) = json.loads(ask(server, "/formgrader/api/submissions/single_head"))
-    entry = [entry for _, _, entry in grade(course, ["single_head"]) if entry][0]
+    (entry,) = grade(course, ["single_head"]).entries
     assert mine["score"] == entry.score < mine["max_score"] == sum(single_head.checks.values())
 
     (notebook,) = json.loads(ask(server, "/formgrader/api/submitted_notebooks/single_head/single_head"))

@@ -6,19 +6,20 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event, text
 
-from autograder import gradebook as books
 from autograder.errors import GradebookBusy, MarksByHand
-from autograder.grading import grade
-from autograder.journal import Entry, read
+from autograder.grading import Grader, grade
 from autograder.kit.cells import CHECK, Cell
 from autograder.kit.outcome import Outcome, Verdict
+from autograder.records import gradebook as books
+from autograder.records.entry import Entry
+from autograder.records.journal import read
 from tests.conftest import ROOT
 from tests.marks import marks
 
@@ -199,13 +200,20 @@ def test_locked_gradebook_is_waited_for_and_said(book, course, single_head, capl
 def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_head, monkeypatch):
     monkeypatch.setattr(books, "PATIENCE", 0.5)
     hand_in("ada", single_head)
-    run = grade(course, ["single_head"])
-    assert next(run) == ("ada", "single_head", None)
-    with held_by_another(course, seconds=60), pytest.raises(GradebookBusy, match="close that program and run the same command again"):
-        list(run)
+    held = ExitStack()
+    whole = Grader.decided
+
+    def decided(grader, work):
+        entry = whole(grader, work)
+        held.enter_context(held_by_another(course, seconds=60))  # it is judged, and not entered yet
+        return entry
+
+    with held, monkeypatch.context() as patch, pytest.raises(GradebookBusy, match="close that program and run the same command again"):
+        patch.setattr(Grader, "decided", decided)
+        grade(course, ["single_head"])
     assert read(course, "ada", "single_head").settled and marks(course) == ([], [])
-    monkeypatch.setattr("autograder.judging.Zygote", lambda: pytest.fail("something was judged again"))
-    assert [entry.score for _, _, entry in grade(course, ["single_head"]) if entry] == [sum(single_head.checks.values())]
+    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    assert [entry.score for entry in grade(course, ["single_head"]).entries] == [sum(single_head.checks.values())]
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 
 
@@ -225,22 +233,22 @@ def test_nbgraders_own_commands_wait_too(book, course, hand_in, single_head):
 
 def test_what_a_person_wrote_survives_every_regrade(course, hand_in, single_head, command):
     hand_in("ada", single_head, single_head.mistakes[0])
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     with books.opened(course.gradebook_url) as book:
         by_hand(book, "ada", "scale")
     told = written_by_hand(course)
     assert len(told) == 2
 
-    list(grade(course, ["single_head"], again=True))
+    grade(course, ["single_head"], again=True)
     assert written_by_hand(course) == told
     assert "Well argued." in course.feedback("ada", "single_head").read_text()
     command("nbgrader", "autograde", "single_head", "--force")
     assert written_by_hand(course) == told
     path = hand_in("ada", single_head)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     assert written_by_hand(course) == told
     path.write_text("no notebook any more")
-    (refused,) = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
+    (refused,) = grade(course, ["single_head"]).entries
     assert refused.refused and written_by_hand(course) == told
 
 

@@ -8,8 +8,8 @@ import xml.dom.minidom
 import pytest
 import torch
 
-from autograder import exercise as exercises
-from autograder.judge import known_learner
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import known_learner
 from autograder.kit.hints import Hinter
 from autograder.kit.maps import maps
 from autograder.kit.outcome import Outcome, Verdict, Wrong

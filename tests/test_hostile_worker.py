@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.judge import judge
+from autograder.judging.verdicts import judge
 from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
 from autograder.kit.operations import Handle, Object
@@ -20,7 +20,7 @@ from autograder.kit.outcome import Outcome, Raised, Stopped, Wrong
 from autograder.kit.values import small
 from autograder.limits import Limits
 from autograder.sandbox import wire
-from autograder.sandbox.host import Worker, _value
+from autograder.sandbox.client import Worker, _value
 
 EXAMPLES = int(os.environ.get("ATTENTION_FUZZ", "60"))
 

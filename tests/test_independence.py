@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import exercise as exercises
-from autograder.judge import counted, own_learner, reference_learner
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import own_learner, reference_learner
+from autograder.judging.verdicts import counted
 from autograder.kit.cells import SETUP, Cell, run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local

@@ -8,23 +8,28 @@ import subprocess
 import sys
 import time
 import weakref
-from concurrent.futures.process import BrokenProcessPool
 
 import nbformat
 import psutil
 import pytest
 
-from autograder import jobs, journal, judging
-from autograder.course import Course
+from autograder.authoring.sample import handed_in
 from autograder.grading import grade
-from autograder.jobs import judges
+from autograder.intake.submission import Submission
+from autograder.judging import one as judging
+from autograder.judging.answers import answers
+from autograder.judging.task import Task, verdicts_of
+from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
-from autograder.sample import handed_in
+from autograder.pages.terminal import progress
+from autograder.pool.base import JudgeDied
+from autograder.pool.choose import judges
+from autograder.records import journal
+from autograder.records.course import Course
 from autograder.sandbox import wire
-from autograder.sandbox.host import Zygote
+from autograder.sandbox.client import Zygote
+from autograder.sandbox.forkserver import ForkServer
 from autograder.sandbox.levels import Level
-from autograder.sandbox.mother import Mother
-from autograder.terminal import with_progress
 from tests.conftest import ROOT
 from tests.marks import everything, small_class
 
@@ -34,7 +39,7 @@ def alone(tmp_path_factory):
     """A small class, graded by one judge."""
     course = Course(tmp_path_factory.mktemp("alone"))
     small_class(course)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     return course
 
 
@@ -48,74 +53,105 @@ def fresh(course, alone):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_marks_are_the_same_with_any_number_of_judges(fresh, alone, jobs):
-    with judges(jobs, None) as executor:
-        seen = [learner for learner, _, entry in grade(fresh, ["single_head"], executor=executor) if entry]
-    assert sorted(seen) == ["ada", "alan", "barbara", "claude"]
+    with judges(jobs, None) as found:
+        entries = grade(fresh, ["single_head"], judges=found).entries
+    assert sorted(entry.learner for entry in entries) == ["ada", "alan", "barbara", "claude"]
     assert everything(fresh) == everything(alone)
 
 
 def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
     killed = []
-    with judges(2, None) as executor:
-        for _ in grade(fresh, ["single_head"], executor=executor):
-            if not killed and (found := _judges()):
-                killed = [found[0].pid]
-                found[0].kill()
+
+    def disturb(entry):
+        if not killed and (judging := _judges()):
+            killed.append(judging[0].pid)
+            judging[0].kill()
+
+    with judges(2, None) as found:
+        grade(fresh, ["single_head"], judges=found, seen=disturb)
     assert killed and everything(fresh) == everything(alone)
 
 
-@pytest.mark.parametrize("kin", ["mother", "zygote"])
-def test_a_mother_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
+@pytest.mark.parametrize("kin", ["forkserver", "zygote"])
+def test_a_fork_server_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
     killed = []
-    with Mother(level) as mother, judges(2, level, mother=mother) as executor:
-        for _ in grade(fresh, ["single_head"], level=level, executor=executor):
-            if not killed and (found := _zygotes(mother)):
-                killed = [psutil.Process(mother.pid) if kin == "mother" else found[0]]
-                killed[0].kill()
+
+    def disturb(entry):
+        if not killed and (zygotes := _zygotes(forkserver)):
+            killed.append(psutil.Process(forkserver.pid) if kin == "forkserver" else zygotes[0])
+            killed[0].kill()
+
+    with ForkServer(level) as forkserver, judges(2, level, forkserver=forkserver) as found:
+        grade(fresh, ["single_head"], level=level, judges=found, seen=disturb)
     assert killed and everything(fresh) == everything(alone)
 
 
-def test_half_a_result_keeps_nobody_waiting(monkeypatch):
-    monkeypatch.setattr(jobs, "LOOK_SECONDS", 1.0)
-    with judges(2, None) as executor:
-        executor.submit(len, b"").result()
-        this, found = psutil.Process(), _judges()
-        before = this.io_counters().read_chars
-        half = executor.submit(bytes, 1 << 28)
-        while this.io_counters().read_chars < before + (1 << 24):
-            pass
-        max(found, key=lambda judge: judge.memory_info().rss).kill()
-        executor.wait_for([half])
-        with pytest.raises(BrokenProcessPool):
-            half.result()
-        assert executor.submit(len, b"").result() == 0
+@pytest.fixture
+def slow(single_head, level) -> str:
+    """A right answer that takes a second, of which one check is to be judged."""
+    sources = answers(single_head)
+    sources["answer-masks"] = f"import time\ntime.sleep(1)\n{sources['answer-masks']}"
+    return Task(Submission("ada", "single_head", sources), ("causal",), 1, Limits(), level).as_text()
 
 
-def test_a_submission_that_no_judge_has_taken_keeps_nobody_waiting(command):
-    """It fills the pipe to the judges, and a thread that this process waits for at its end waits for room."""
-    command(
-        "python",
-        "-c",
-        """if True:
-        from autograder.jobs import judges
-        from tests.test_jobs import _judges
-        with judges(2, None) as executor:
-            executor.submit(len, b"").result()
-            found = _judges()
-            for judge in found:
-                judge.suspend()
-            given = [executor.submit(len, b" " * (1 << 20)) for _ in range(9)]
-            for judge in found:
-                judge.kill()
-            executor.wait_for(given[-1:])
-    """,
-    )
+def test_a_judge_that_is_killed_costs_only_what_it_was_at(slow):
+    with judges(2, None) as found:
+        verdicts_of(found.judge(slow).result())
+        given = [found.judge(slow) for _ in range(6)]
+        while not any(each.done() for each in given):
+            time.sleep(0.01)
+        time.sleep(0.3)  # both are at their next one
+        _judges()[0].kill()
+        lost = [each for each in given if isinstance(each.exception(60), JudgeDied)]
+        assert len(lost) == 1
+        assert all(verdicts_of(each.result())[0].outcome is Outcome.PASSED for each in given if each not in lost)
+        assert verdicts_of(found.judge(slow).result())[0].outcome is Outcome.PASSED
+
+
+def test_all_judges_killed_one_after_the_other_lose_nothing_that_waited(slow):
+    with judges(2, None) as found:
+        verdicts_of(found.judge(slow).result())
+        given = [found.judge(slow) for _ in range(4)]
+        time.sleep(0.3)
+        for judge in _judges():
+            judge.kill()
+        assert sum(isinstance(each.exception(60), JudgeDied) for each in given) == 2
+
+
+def test_what_no_judge_has_read_keeps_nobody_waiting(slow):
+    """It fills the pipe to a judge that is stopped, and then killed."""
+    with judges(2, None) as found:
+        verdicts_of(found.judge(slow).result())
+        stopped = _judges()
+        for judge in stopped:
+            judge.suspend()
+        given = [found.judge(" " * (1 << 20)) for _ in range(9)]
+        for judge in stopped:
+            judge.kill()
+        errors = [each.exception(60) for each in given]
+        assert sum(isinstance(error, JudgeDied) for error in errors) == 2
+        assert all("JSONDecodeError" in str(error) for error in errors if not isinstance(error, JudgeDied))
+
+
+def test_what_breaks_in_a_judge_is_told_in_words_and_the_judge_goes_on(slow):
+    with judges(2, None) as found:
+        with pytest.raises(RuntimeError, match="JSONDecodeError"):
+            found.judge("no task").result()
+        assert verdicts_of(found.judge(slow).result())[0].outcome is Outcome.PASSED
+
+
+def test_judges_that_are_ended_leave_what_they_were_given(slow):
+    with pytest.raises(KeyError), judges(2, None) as found:
+        given = [found.judge(slow) for _ in range(20)]
+        given[0].result()
+        raise KeyError
+    assert not _judges() and all(each.done() for each in given)
 
 
 def test_a_judge_that_never_goes_is_ended(fresh, alone):
     """A stopped process hears no request to leave, as one that waits for a lock which a killed one holds."""
-    with judges(2, None) as executor:
-        list(grade(fresh, ["single_head"], executor=executor))
+    with judges(2, None) as found:
+        grade(fresh, ["single_head"], judges=found)
         stopped, killed = _judges()
         stopped.suspend()
         killed.kill()
@@ -124,14 +160,14 @@ def test_a_judge_that_never_goes_is_ended(fresh, alone):
 
 @pytest.mark.parametrize("word", ["while True: pass", "import time; time.sleep(1000)"], ids=["computes", "sleeps"])
 def test_no_worker_outlives_its_judge(level, word):
-    """Its zygote sees that the judge is gone; where that is gone too, the mother ends it, and has zygotes for others as before."""
-    with Mother(level) as mother, Zygote(level, mother.door) as other:
-        for end in (lambda zygote: zygote.close(), lambda zygote: max(_zygotes(mother), key=lambda p: p.create_time()).kill()):
-            zygote, before = Zygote(level, mother.door), set(_below(mother))
+    """Its zygote sees that the judge is gone; where that is gone too, the fork server ends it, and has zygotes for others as before."""
+    with ForkServer(level) as forkserver, Zygote(level, forkserver.link) as other:
+        for end in (lambda zygote: zygote.close(), lambda zygote: max(_zygotes(forkserver), key=lambda p: p.create_time()).kill()):
+            zygote, before = Zygote(level, forkserver.link), set(_below(forkserver))
             worker = zygote.fork(Limits())
             wire.send(worker.link, {"do": "begin", "forbidden": []})
             wire.send(worker.link, {"do": "cell", "source": word})
-            born = set(_below(mother)) - before
+            born = set(_below(forkserver)) - before
             end(zygote)
             assert born and not psutil.wait_procs(born, timeout=20)[1]
         with other.fork(Limits()).link:
@@ -139,42 +175,42 @@ def test_no_worker_outlives_its_judge(level, word):
 
 
 def test_no_judge_takes_a_zygote_from_a_mother_of_another_level(level):
-    with Mother(Level.none) as mother:
-        judging.begin(mother.door)
+    with ForkServer(Level.none) as forkserver:
+        judging.use_forkserver(forkserver.link)
         try:
-            assert judging.own_zygote(level).mother.level is level
+            assert judging.own_zygote(level).forkserver.level is level
         finally:
             judging.close()
-            judging.begin(None)
+            judging.use_forkserver(None)
 
 
 def test_a_mother_of_no_zygotes_ends_by_herself(level):
     """A server that grades now and then keeps one for the next time; whoever comes too late has to start one."""
-    with Mother(level, idle_seconds=2) as mother:
-        zygote = Zygote(level, mother.door)
+    with ForkServer(level, idle_seconds=2) as forkserver:
+        zygote = Zygote(level, forkserver.link)
         time.sleep(6)
         zygote.fork(Limits()).end()  # it is at work, for however long
-        assert mother.alive
+        assert forkserver.alive
         zygote.close()
-        psutil.Process(mother.pid).wait(60)
-        assert not mother.alive
-        judging.begin(mother.door)
+        psutil.Process(forkserver.pid).wait(60)
+        assert not forkserver.alive
+        judging.use_forkserver(forkserver.link)
         try:
             own = judging.own_zygote(level)
-            assert own.mother is not None
+            assert own.forkserver is not None
             own.fork(Limits()).end()
         finally:
             judging.close()
-            judging.begin(None)
+            judging.use_forkserver(None)
 
 
-def _below(mother: Mother) -> list[psutil.Process]:
-    return psutil.Process(mother.pid).children(recursive=True)
+def _below(forkserver: ForkServer) -> list[psutil.Process]:
+    return psutil.Process(forkserver.pid).children(recursive=True)
 
 
-def _zygotes(mother: Mother) -> list[psutil.Process]:
+def _zygotes(forkserver: ForkServer) -> list[psutil.Process]:
     """Return the children of the process that has imported torch: the first below that has any."""
-    family = [psutil.Process(mother.pid), *_below(mother)]
+    family = [psutil.Process(forkserver.pid), *_below(forkserver)]
     return next((p.children() for p in family if len(p.children()) > 1), [])
 
 
@@ -194,7 +230,7 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     _sleeper(fresh, single_head)
     whole = Course(fresh.root.parent / "whole")
     shutil.copytree(fresh.root, whole.root)
-    list(grade(whole, ["single_head"]))
+    grade(whole, ["single_head"])
     environment = {**os.environ, "ATTENTION_COURSE": str(fresh.root), "PYTHONUNBUFFERED": "1"}
     words = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs", "2"]
     process = subprocess.Popen(
@@ -215,7 +251,7 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
     assert process.returncode == 130 and said.rstrip().endswith("stopped; what was judged so far is kept"), said
     assert "Traceback" not in said
     assert not psutil.wait_procs(family, timeout=40)[1]
-    list(grade(fresh, ["single_head"]))
+    grade(fresh, ["single_head"])
     assert everything(fresh) == everything(whole)
 
 
@@ -230,21 +266,14 @@ def ctrl_c():
 def test_ctrl_c_is_heard_while_python_forgets_it(alone, ctrl_c, capfd):
     """It prints and forgets what a weak reference's callback raises."""
     done = []
-
-    def steps():
-        try:
-            for learner in ("ada", "alan", "barbara"):
-                reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
-                assert reference is None or reference() is None
-                yield learner, "single_head", journal.read(alone, learner, "single_head")
-                done.append(learner)
-        finally:
-            done.append("in order")
-
-    with pytest.raises(KeyboardInterrupt):
-        with_progress(steps(), 3)
+    with pytest.raises(KeyboardInterrupt), progress(3) as seen:
+        for learner in ("ada", "alan", "barbara"):
+            seen(journal.read(alone, learner, "single_head"))
+            done.append(learner)
+            reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
+            assert reference is None or reference() is None
     assert "Traceback" not in "".join(capfd.readouterr())
-    assert done == ["in order"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert done == ["ada"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 class Mark:

@@ -10,20 +10,22 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder import exercise as exercises
-from autograder import judging
 from autograder.errors import CannotGoOn
-from autograder.exercise import replace_definitions
-from autograder.judge import Session, answers, counted, judge, known_learner, reference_learner
-from autograder.judging import Task, judged
+from autograder.exercise import reading as exercises
+from autograder.exercise.edits import replace_definitions
+from autograder.intake.submission import Submission
+from autograder.judging import one as judging
+from autograder.judging.answers import answers, known_learner, reference_learner
+from autograder.judging.one import Task, judged
+from autograder.judging.session import Session
+from autograder.judging.verdicts import counted, judge
 from autograder.kit import expect
 from autograder.kit.outcome import Ended, JudgeFailed, Outcome, Stopped, TimeLimit, Wrong
 from autograder.kit.show import as_text, evidence
 from autograder.kit.suite import blame, failure, hidden, judge_check, test_of, visible
 from autograder.limits import Limits
 from autograder.sandbox import wire
-from autograder.sandbox.host import Worker, Zygote
-from autograder.submission import Submission
+from autograder.sandbox.client import Worker, Zygote
 from tests.test_nothing_lost import _pid_of
 
 CAUSAL = "def causal_mask(length):\n    {}"
@@ -107,7 +109,7 @@ def test_who_computes_is_out_of_time_at_once(waited, computed, is_idle):
 
 def dead_zygote(session) -> None:
     os.kill(_pid_of(session, "zygote"), signal.SIGKILL)
-    session._zygote.mother._process.wait()
+    session._zygote.forkserver._process.wait()
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["with a worker", "without"])
@@ -138,7 +140,7 @@ def test_what_no_answer_can_raise_is_our_failure(error):
         raise error
 
     assert isinstance(blame(test_of(test_that_breaks), error, 1, reference_learner("single_head")), JudgeFailed)
-    verdict, _, _ = judge_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0)
+    verdict = judge_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 
@@ -184,7 +186,7 @@ def asks_for_a_secret(learner):
 
 def told(session, test=asks_for_a_secret) -> tuple[str, str]:
     """Return what a learner and what an instructor is told of a hidden test."""
-    verdict, _, _ = judge_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0)
+    verdict = judge_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
     assert verdict.outcome is not Outcome.PASSED
     return "\n".join(text for _, text in evidence(verdict)), as_text(verdict)
 
@@ -276,7 +278,7 @@ def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):
 
 def test_a_learner_is_told_enough_of_a_hidden_test(single_head):
     hidden_only = [test for test in counted(single_head, "scale") if test.hidden]
-    verdict, _, _ = judge_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0)
+    verdict = judge_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
     assert verdict.question.endswith("?") and "entries differ; the first at" in verdict.reason and "where" not in verdict.reason
     assert "was expected" in verdict.in_full
 

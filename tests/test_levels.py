@@ -12,8 +12,8 @@ import pytest
 
 from autograder.errors import CannotGoOn
 from autograder.limits import Limits
-from autograder.sandbox import calls
-from autograder.sandbox.host import Zygote
+from autograder.sandbox import seccomp
+from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level, Unavailable, named, required
 from tests.conftest import ROOT
 
@@ -54,43 +54,43 @@ def test_bubblewrap_that_fails_is_quoted(monkeypatch, tmp_path):
 
 def test_worker_that_cannot_be_locked_in_runs_nothing(monkeypatch, level):
     """A filter that the kernel refuses is our failure, found before any learner's code is there."""
-    monkeypatch.setattr(calls, "program", lambda alone: b"\xff" * 8)
+    monkeypatch.setattr(seccomp, "program", lambda alone: b"\xff" * 8)
     with pytest.raises(Unavailable, match="Invalid argument"):
         Zygote(level)
 
 
 KILLED = """
 import os
-from autograder.attacks import descendants
+from autograder.machine.attacks import descendants
 from autograder.limits import Limits
-from autograder.sandbox.host import Zygote
+from autograder.sandbox.client import Zygote
 zygote = Zygote()
 worker = zygote.fork(Limits())
 worker.ask({"do": "begin", "forbidden": []}, 5)
 from autograder.sandbox import wire
 wire.send(worker.link, {"do": "cell", "source": "while True: pass"})
-print(zygote.mother.room.path, zygote.mother.pid, *descendants(zygote.mother.pid), flush=True)
+print(zygote.forkserver.rootfs.path, zygote.forkserver.pid, *descendants(zygote.forkserver.pid), flush=True)
 os.kill(os.getpid(), 9)
 """
 
 
 def test_nothing_outlives_a_judge_that_is_killed():
-    """Zygote and worker end with it, even an endless one; the next judge clears its room."""
+    """Zygote and worker end with it, even an endless one; the next judge clears its folder."""
     done = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    room, *family = done.stdout.split()
-    assert len(family) >= 2 and Path(room).exists(), done.stderr
+    folder, *family = done.stdout.split()
+    assert len(family) >= 2 and Path(folder).exists(), done.stderr
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{pid}/exe").exists() for pid in family):
         assert time.monotonic() < deadline, "the sandbox outlives the judge"
         time.sleep(0.05)
     Zygote(Level.landlock).close()
-    assert not Path(room).exists()
+    assert not Path(folder).exists()
 
 
 ORDINARY = """
 import sys
-from autograder.attacks import Surroundings, attack, corpus
-from autograder.sandbox.host import Zygote
+from autograder.machine.attacks import Surroundings, attack, corpus
+from autograder.sandbox.client import Zygote
 with Zygote() as zygote, Surroundings() as around:
     for one in corpus():
         if one.name in sys.argv[1:]:
@@ -143,7 +143,8 @@ def _python_for_all(folder: Path) -> str:
 def test_worker_has_no_rights_and_can_get_none(level, wanted, single_head):
     if wanted > level:
         pytest.skip(f"this machine offers {level.name} at best")
-    from autograder.judge import Session, answers
+    from autograder.judging.answers import answers
+    from autograder.judging.session import Session
 
     probe = (
         "def causal_mask(length):\n    import ctypes, resource\n    libc = ctypes.CDLL(None)\n    data = (ctypes.c_uint32 * 6)(*[9] * 6)\n"

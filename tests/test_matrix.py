@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder import matrix as matrices
-from autograder.matrix import matrix
+from autograder.authoring import matrix as matrices
+from autograder.authoring.matrix import matrix
+from autograder.exercise import reading as exercises
 
 
 # The site's page of the matrix is made with seed 1, and is not made when there is a problem; test_diagnosis.py has further seeds.
@@ -59,7 +59,7 @@ def test_page_has_every_exercise_and_no_problem():
 def test_command_exits_1_on_a_problem(command, monkeypatch):
     # A seed cannot make a problem, so the command is run with a check that nobody can fail taken as proven.
     script = (
-        "import autograder.matrix as m, sys; real = m._problems; m._problems = lambda *a: real(*a) + ['x: made up'];"
+        "import autograder.authoring.matrix as m, sys; real = m._problems; m._problems = lambda *a: real(*a) + ['x: made up'];"
         "sys.argv = ['autograder', 'matrix', 'single_head', '--json']; from autograder.__main__ import run; run()"
     )
     assert json.loads(command("python", "-c", script, code=1).stdout)["problems"] == ["x: made up"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder import matrix, new
+from autograder.authoring import matrix, new
 from autograder.errors import AuthorError
+from autograder.exercise import reading as exercises
 
 
 @pytest.fixture

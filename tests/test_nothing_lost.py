@@ -13,14 +13,15 @@ import time
 
 import pytest
 
-from autograder import judging, nbgrader_door
-from autograder.course import Course
 from autograder.errors import CourseBusy, NoSpace
 from autograder.files import HALF_WRITTEN, beside_of, remove_half_written, write_whole
 from autograder.grading import Grader, grade
+from autograder.intake.reading import read
+from autograder.judging import one as judging
 from autograder.kit.outcome import Outcome
-from autograder.lock import held
-from autograder.submission import read
+from autograder.plugins import autograde as nbgrader_door
+from autograder.records.course import Course
+from autograder.records.lock import held
 from tests.marks import everything, files, marks, small_class
 
 SMALL_DISK = """
@@ -43,7 +44,7 @@ def undisturbed(tmp_path_factory):
     """A small class, graded in peace."""
     course = Course(tmp_path_factory.mktemp("undisturbed"))
     small_class(course)
-    assert len([entry for _, _, entry in grade(course, ["single_head"]) if entry]) == 4
+    assert len(grade(course, ["single_head"]).entries) == 4
     return course
 
 
@@ -92,7 +93,7 @@ def test_a_power_cut_is_repaired(graded, undisturbed, damage):
         path.write_bytes(
             {"cut short": data[: len(data) // 2], "empty": b"", "zeros": bytes(len(data)), "other JSON": b'{"verdicts": [3]}'}[damage]
         )
-    list(grade(graded, ["single_head"]))
+    grade(graded, ["single_head"])
     assert everything(graded) == everything(undisturbed)
 
 
@@ -105,7 +106,7 @@ def test_a_transaction_that_the_power_cut_off_is_rolled_back(graded, undisturbed
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     assert (graded.root / "gradebook.db-journal").stat().st_size > 0
-    list(grade(graded, ["single_head"]))
+    grade(graded, ["single_head"])
     assert everything(graded) == everything(undisturbed)
 
 
@@ -135,31 +136,34 @@ def test_one_run_at_a_time_and_it_is_said_who(course, monkeypatch, caplog):
     os.read(reader, 1)
     monkeypatch.setattr("autograder.grading.LOCK_SECONDS", 0.3)
     with pytest.raises(CourseBusy, match=rf"marks are being written by a long grading, process {pid}, since 2.*Wait until it ends"):
-        list(grade(course, ["single_head"]))
+        grade(course, ["single_head"])
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert not caplog.text
-    assert list(grade(course, ["single_head"])) == []
+    assert grade(course, ["single_head"]).entries == []
     assert f"An earlier run was cut off: a long grading, process {pid}" in caplog.text
     caplog.clear()
-    assert list(grade(course, ["single_head"])) == [] and not caplog.text
+    assert grade(course, ["single_head"]).entries == [] and not caplog.text
 
 
 def test_what_is_changed_or_taken_away_while_the_class_is_graded(graded, undisturbed, hand_in, single_head, caplog):
-    steps, seen = grade(graded, ["single_head"]), []
-    for learner, _, entry in steps:
-        seen += [learner] if entry else []
-        if learner == "ada" and entry is None:
+    def disturb(entry):
+        if entry.learner == "ada":
             shutil.rmtree(graded.submitted / "alan" / "single_head")
             hand_in("barbara", single_head)
-    assert seen == ["ada", "barbara", "claude"] and "alan/single_head went away" in caplog.text
+
+    entries = grade(graded, ["single_head"], seen=disturb).entries
+    assert [entry.learner for entry in entries] == ["ada", "barbara", "claude"] and "alan/single_head went away" in caplog.text
     assert [row for row in marks(graded)[0] if row[0] != "barbara"] == [row for row in marks(undisturbed)[0] if row[0] != "barbara"]
     assert sum(row[2] for row in marks(graded)[0] if row[0] == "barbara") == sum(single_head.checks.values())
 
 
 def test_a_run_that_goes_on_says_so(graded, command):
     (graded.root / "verdicts" / "ada" / "single_head.json").unlink()
-    assert "3 of 4 were judged before; 1 to judge" in command("python", "-m", "autograder", "grade", "single_head").stdout
+    assert (
+        "3 of 4 were judged before, and nothing has changed for them"
+        in command("python", "-m", "autograder", "grade", "single_head").stdout
+    )
 
 
 def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
@@ -167,7 +171,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
         def __init__(self, *given):
             raise OSError("no more processes")
 
-    monkeypatch.setattr("autograder.judging.Session", Broken)
+    monkeypatch.setattr("autograder.judging.one.Session", Broken)
     submission = read(graded.handed_in("ada", "single_head"), "ada", single_head)
     before = files(graded, "verdicts")
     with Grader(graded, again=True) as grader:
@@ -198,7 +202,7 @@ def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_
 def _pid_of(session, victim: str) -> int:
     import psutil
 
-    tree = psutil.Process(session._zygote.mother.pid)
+    tree = psutil.Process(session._zygote.forkserver.pid)
     return max(tree.children(recursive=True), key=lambda p: (p.create_time(), p.pid)).pid if victim == "worker" else tree.pid
 
 

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from autograder.judge import Session, answers
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 

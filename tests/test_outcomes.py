@@ -3,8 +3,10 @@
 import pytest
 import torch
 
-from autograder.exercise import replace_definitions
-from autograder.judge import Session, answers, judge
+from autograder.exercise.edits import replace_definitions
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import judge
 from autograder.kit.outcome import Ended, NoAnswer, Outcome, Raised, Wrong
 from autograder.limits import Limits
 from autograder.sandbox.levels import Level
@@ -160,7 +162,7 @@ def test_worker_starts_clean_after_another_learner(zygote, single_head):
 def test_worker_holds_nothing_of_the_judge(zygote, level, single_head):
     probe = (
         "def causal_mask(length):\n    import os, sys, gc, types\n"
-        "    ours = [m for m in sys.modules if m.startswith(('autograder.judge', 'autograder.exercise', 'autograder.release', 'pytest', 'nbgrader'))]\n"
+        "    ours = [m for m in sys.modules if m.startswith(('autograder.judging', 'autograder.exercise', 'autograder.authoring', 'pytest', 'nbgrader'))]\n"
         "    tests = [o for o in gc.get_objects() if type(o) is types.FunctionType and 'solutions' in o.__code__.co_filename]\n"
         "    files = []\n    for fd in range(64):\n        try: files += [os.fstat(fd).st_mode >> 12]\n        except OSError: pass\n"
         "    return str((ours, len(tests), dict(os.environ), files, [p for p in sys.path if 'work' in p or 'home' in p or 'tmp' in p]))"

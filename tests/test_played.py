@@ -2,8 +2,10 @@
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder.judge import Session, answers, judge
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import judge
 
 # Written below the right answers: a function that gives nothing back, always or when its user has just raised a flag.
 LIES = """

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import gradebook as books
-from autograder.course import Course
 from autograder.errors import CannotGoOn
 from autograder.grading import grade
+from autograder.records import gradebook as books
+from autograder.records.course import Course
 from tests.marks import files, small_class
 
 COMMANDS = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name), default=None)
@@ -62,7 +62,7 @@ def database(server, request):
 def on_a_file(tmp_path_factory):
     course = Course(tmp_path_factory.mktemp("file"))
     small_class(course)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     return course
 
 
@@ -81,7 +81,7 @@ def test_marks_are_those_of_a_file(course, database, on_a_file, command):
     shutil.copytree(on_a_file.submitted, course.submitted)
     shutil.copy(on_a_file.root / "seed", course.root / "seed")
     there = Course(course.root, database)
-    list(grade(there, ["single_head"]))
+    grade(there, ["single_head"])
     assert _marks(database) == _marks(on_a_file.gradebook_url) and _marks(database)
     assert not list(course.root.glob("gradebook.db*"))
     assert files(course, "feedback") == files(on_a_file, "feedback")
@@ -105,13 +105,13 @@ def test_marks_are_those_of_a_file(course, database, on_a_file, command):
 def test_a_mark_by_hand_stays(course, database, hand_in, single_head):
     hand_in("ada", single_head, single_head.mistakes[0])
     there = Course(course.root, database)
-    list(grade(there, ["single_head"]))
+    grade(there, ["single_head"])
     book = books.opened(database)
     book.find_grade("scale", "single_head", "single_head", "ada").manual_score = 1.5
     book.db.commit()
     book.close()
     hand_in("ada", single_head)
-    list(grade(there, ["single_head"]))
+    grade(there, ["single_head"])
     book = books.opened(database)
     mark = book.find_grade("scale", "single_head", "single_head", "ada")
     assert (mark.auto_score, mark.manual_score, mark.needs_manual_grade) == (2.0, 1.5, True)
@@ -121,4 +121,4 @@ def test_a_mark_by_hand_stays(course, database, hand_in, single_head):
 def test_a_server_that_is_away_is_said(course, hand_in, single_head, tmp_path):
     hand_in("ada", single_head)
     with pytest.raises(CannotGoOn, match="the gradebook at .*postgresql.* cannot be reached"):
-        list(grade(Course(course.root, f"postgresql+psycopg://instructor:secret@/course?host={tmp_path}"), ["single_head"]))
+        grade(Course(course.root, f"postgresql+psycopg://instructor:secret@/course?host={tmp_path}"), ["single_head"])

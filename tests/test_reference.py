@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 from torch.nn import functional as F
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 from autograder.kit import expect
 from autograder.kit.cells import ANSWER, Cell, run_here
 

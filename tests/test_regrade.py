@@ -4,14 +4,16 @@ import shutil
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder import journal, judging
 from autograder.errors import CannotGoOn
+from autograder.exercise import cache
+from autograder.exercise import reading as exercises
 from autograder.grading import Change, grade
+from autograder.intake.reading import read
+from autograder.judging import one as judging
 from autograder.limits import asked_limits
-from autograder.nbgrader_door import _Runs
+from autograder.plugins.autograde import _Runs
+from autograder.records import journal
 from autograder.sandbox.levels import Level
-from autograder.submission import read
 
 
 @pytest.fixture
@@ -36,24 +38,22 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(exercises, "SOLUTIONS", copy)
     monkeypatch.setattr(exercises, "all_names", lambda: ["single_head"])
     yield copy / "single_head"
-    exercises.forget()
+    cache.clear()
 
 
 def _change(path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path.write_text(text.replace(old, new), encoding="utf-8")
-    exercises.forget()
+    cache.clear()
 
 
 def _grade(course) -> list[Change]:
-    changed: list[Change] = []
-    list(grade(course, ["single_head"], changed=changed))
-    return changed
+    return grade(course, ["single_head"]).changes
 
 
 def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked):
-    exercises.forget()
+    cache.clear()
     single_head = exercises.load("single_head")
     wrong = next(m for m in single_head.mistakes if set(m.fails) == {"causal"})
     hand_in("ada", single_head)
@@ -107,7 +107,7 @@ def test_command_prints_whose_marks_changed(course, hand_in, single_head, comman
 
 def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course, hand_in):
     """The formgrader's button runs nbgrader's command inside the server."""
-    exercises.forget()
+    cache.clear()
     single_head = exercises.load("single_head")
     hand_in("ada", single_head)
 
@@ -130,7 +130,7 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
 
 def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head, asked, monkeypatch):
     hand_in("ada", single_head)
-    list(grade(course, ["single_head"]))
+    grade(course, ["single_head"])
     asked.clear()
     submission, told = read(course.handed_in("ada", "single_head"), "ada", single_head), journal.read(course, "ada", "single_head").keys
     here = {
@@ -138,7 +138,7 @@ def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head,
     }
     assert told in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
     monkeypatch.setenv("ATTENTION_SECONDS", "7.5")
-    list(grade(course, ["single_head"], asked_limits()))
+    grade(course, ["single_head"], asked_limits())
     assert set(asked) == {"ada"}
 
 

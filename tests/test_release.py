@@ -12,11 +12,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import exercise as exercises
+from autograder.authoring.release import EXERCISES, same_text, write_exercises
 from autograder.errors import AuthorError
+from autograder.exercise import reading as exercises
+from autograder.exercise.notebook import STUB, released_notebook
 from autograder.kit.learner import Learner
 from autograder.kit.source import defined_names
-from autograder.release import EXERCISES, STUB, released_notebook, same_text, write_exercises
 from tests.conftest import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -212,7 +213,7 @@ def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
 def test_author_is_told_of_a_mistake_without_hint(tmp_path):
     path = tmp_path / "mistakes.py"
     path.write_text('class wrong:\n    """It was wrong."""\n    fails = ["x"]\n')
-    from autograder.known import read_known
+    from autograder.exercise.known import read_known
 
     with pytest.raises(AuthorError, match="class wrong: `hint` and `fails`"):
         read_known(path)

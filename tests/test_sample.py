@@ -1,18 +1,18 @@
 """The sample class shows every outcome that can occur, and stops no batch."""
 
-from autograder import exercise as exercises
+from autograder.authoring.sample import sample_class, write_sample
+from autograder.exercise import reading as exercises
 from autograder.grading import grade
-from autograder.journal import Entry
 from autograder.kit.outcome import Named, Outcome, Verdict
-from autograder.report import report_page
-from autograder.sample import sample_class, write_sample
+from autograder.pages.report import report_page
+from autograder.records.entry import Entry
 
 
 def test_sample_class_is_graded_whole(course):
     count = write_sample(course)
     assert count == len(sample_class()) >= 24
     assert write_sample(course) == 0  # what is there is left alone
-    entries = [entry for _, _, entry in grade(course, exercises.all_names()) if entry]
+    entries = grade(course, exercises.all_names()).entries
     assert len(entries) == count
     seen = {v.outcome for entry in entries for v in entry.verdicts}
     assert seen == set(Outcome) - {Outcome.JUDGE_FAILED}
@@ -39,7 +39,7 @@ def test_pages_hold_nothing_of_the_learners_markup(course, hand_in, single_head)
                 cell.source = evil
 
     hand_in("eve", single_head, change=spoil)
-    entries = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
+    entries = grade(course, ["single_head"]).entries
     assert any(evil in v.reason for v in entries[0].verdicts)
     pages = [report_page(entries), course.feedback("eve", "single_head").read_text()]
     assert all("<script" not in page and "<img" not in page for page in pages)

@@ -5,17 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder import journal
+from autograder.authoring.release import EXERCISES
 from autograder.errors import AuthorError
-from autograder.judge import Session, answers
+from autograder.exercise import reading as exercises
+from autograder.exercise.notebook import released_notebook
+from autograder.intake.submission import Submission
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
 from autograder.kit.cells import TRY
 from autograder.kit.notebook import learner_from
 from autograder.kit.outcome import TimeLimit
 from autograder.limits import Limits
-from autograder.release import EXERCISES, released_notebook
+from autograder.records import journal
 from autograder.sandbox.levels import Level
-from autograder.submission import Submission
 
 ENDLESS = "def train(model, sequences, steps, begin=1):\n    while True:\n        pass"
 

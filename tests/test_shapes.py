@@ -5,9 +5,10 @@ import xml.dom.minidom
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder.release import learner_files, pictures, released_notebook
-from autograder.shapes import Misfit, described, draw, read
+from autograder.authoring.handout import learner_files
+from autograder.exercise import reading as exercises
+from autograder.exercise.notebook import pictures, released_notebook
+from autograder.exercise.shapes import Misfit, described, draw, read
 
 FITS = {
     "a product": "query [3 queries, 2 d_k] @ key transposed [2 d_k, 5 keys] = scores [3 queries, 5 keys]",

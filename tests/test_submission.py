@@ -8,13 +8,13 @@ import jupytext
 import nbformat
 import pytest
 
+from autograder.authoring.sample import handed_in
 from autograder.errors import Refused
 from autograder.grading import grade
-from autograder.judge import answers
+from autograder.intake.reading import MOST_BYTES, MOST_SCRIPT, read
+from autograder.judging.answers import answers
 from autograder.kit.cells import ANSWER, Cell, refused
 from autograder.kit.outcome import Outcome
-from autograder.sample import handed_in
-from autograder.submission import MOST_BYTES, MOST_SCRIPT, read
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_h
             next(c for c in notebook.cells if c.id == "answer-masks").source = source
 
         hand_in(name, single_head, change=spoil)
-    entries = {learner: entry for learner, _, entry in grade(course, ["single_head"]) if entry}
+    entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
     assert len(entries) == 5
     for entry in entries.values():
         told = {v.check: v for v in entry.verdicts}
@@ -218,7 +218,7 @@ def test_duplicated_cell_counts_as_last_answered(written, single_head, notebook)
 
 
 def test_stub_pasted_below_does_not_hide_the_answer(written, single_head, notebook):
-    from autograder.release import released_notebook
+    from autograder.exercise.notebook import released_notebook
 
     stub = next(c for c in released_notebook(single_head).cells if c.id == "answer-masks")
     stub.id = "pasted"  # JupyterLab gives a pasted cell an id of its own and leaves nbgrader's mark
@@ -241,7 +241,7 @@ def test_helpers_outside_the_answers_are_remembered(written, single_head, notebo
 
 
 def test_metadata_tags_outputs_and_given_cells_are_not_taken_over(written, single_head, notebook):
-    from autograder.notebooks import rebuilt
+    from autograder.records.notebooks import rebuilt
 
     for cell in notebook.cells:
         cell.metadata["tags"] = ["skip-execution"]
@@ -309,7 +309,7 @@ def test_batch_goes_on_past_everything(course, hand_in, single_head):
     for learner in ("bad name", "empty_folder"):
         (course.submitted / learner / "single_head").mkdir(parents=True)
     (course.submitted / "linked").symlink_to(course.submitted / "zoe")
-    entries = {learner: entry for learner, _, entry in grade(course, ["single_head"]) if entry}
+    entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
     assert len(entries) == len(NO_NOTEBOOK) + 4
     assert [learner for learner, entry in entries.items() if not entry.refused] == ["zoe"]
     assert {v.outcome for v in entries["zoe"].verdicts} == {Outcome.PASSED}

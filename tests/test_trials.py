@@ -13,20 +13,22 @@ from hypothesis import strategies as st
 from jaxtyping import Float
 from torch import Tensor
 
-from autograder import exercise as exercises
-from autograder.exercise import replace_definitions
-from autograder.judge import Session, answers, counted, judge, reference_learner
+from autograder.exercise import reading as exercises
+from autograder.exercise.edits import replace_definitions
+from autograder.judging.answers import answers, reference_learner
+from autograder.judging.session import Session
+from autograder.judging.verdicts import counted, judge
 from autograder.kit import Contract, expect_pass, expect_refusal
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local
+from autograder.kit.mutation import MOST_CALLS, Asked
 from autograder.kit.operations import Object
 from autograder.kit.outcome import NoAnswer, Outcome, Raised, Stopped, TimeLimit, Wrong
-from autograder.kit.stand_in import ERRORS, LONGEST_AXIS, MOST_NUMBERS
+from autograder.kit.proxy import ERRORS, LONGEST_AXIS, MOST_NUMBERS
 from autograder.kit.suite import judge_check
-from autograder.kit.trial import MOST_CALLS, Asked
 from autograder.limits import Limits
 from autograder.sandbox import wire
-from autograder.sandbox.host import Worker
+from autograder.sandbox.client import Worker
 from tests.test_hostile_worker import EXAMPLES, VALUES
 
 LIMITS = Limits(request_seconds=3.0, least_seconds=1.0)
@@ -73,7 +75,8 @@ def verdicts_of(session: Session, bug_hunt) -> dict:
     """Return what becomes of the check of the test, and of the ones before and after it."""
     reference = reference_learner(bug_hunt.name)
     return {
-        check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference)[0] for check in ("merge", "merge_test", "scale")
+        check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference).verdict
+        for check in ("merge", "merge_test", "scale")
     }
 
 

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 from autograder.grading import grade
-from autograder.judge import answers
+from autograder.judging.answers import answers
 from autograder.kit.outcome import Outcome
 from tests.conftest import ROOT
 
@@ -60,7 +60,7 @@ def test_walk_of_a_learner_who_gets_it_right(name, unpacked, course, command):
     target = course.submitted / "newcomer" / name / path.name
     target.parent.mkdir(parents=True)
     shutil.copy(path, target)
-    entry = [entry for _, _, entry in grade(course, [name]) if entry][0]
+    (entry,) = grade(course, [name]).entries
     assert entry.score == sum(exercise.checks.values())
 
 

@@ -7,6 +7,7 @@ recognise an output, too little to rebuild it, let alone the code behind it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,6 +19,17 @@ from .values import small
 SUMS = 4
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
 STAND_IN = {"nan": 7.7, "posinf": 5e3, "neginf": -3e3}  # so that a NaN leaves a print too
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A known mistake as it is recognised: the checks that it fails, and by test the fingerprint that it leaves."""
+
+    name: str
+    title: str
+    hint: str
+    fails: list[str]
+    prints: dict[str, dict]
 
 
 def of(error: Exception) -> dict | None:
@@ -47,14 +59,14 @@ def same(one: dict | None, other: dict | None) -> bool:
     return np.allclose(one.get("sums", 0), other.get("sums", 0), rtol=1e-3, atol=1e-3)
 
 
-def recognise(check: str, test: str, print_: dict | None, failed: Callable[[], set[str]], mistakes: list[dict]) -> Named | None:
+def recognise(check: str, test: str, print_: dict | None, failed: Callable[[], set[str]], suspects: list[Suspect]) -> Named | None:
     """Return the known mistake whose output this was, or None.
 
     Where several left the same print, the one is named whose list of failed checks agrees best
     with what `failed` says of the submission; it is asked only then, for it may take a while.
     """
-    found = [m for m in mistakes if check in m["fails"] and same(print_, m["prints"].get(test))]
+    found = [each for each in suspects if check in each.fails and same(print_, each.prints.get(test))]
     if len(found) > 1:
         others = failed()
-        found.sort(key=lambda m: len(others ^ set(m["fails"])))
-    return Named(found[0]["name"], found[0]["title"], found[0]["hint"]) if found else None
+        found.sort(key=lambda each: len(others ^ set(each.fails)))
+    return Named(found[0].name, found[0].title, found[0].hint) if found else None

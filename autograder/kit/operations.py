@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from .classify import classify
 from .cost import Cost, measure
 from .outcome import NoAnswer, Stopped
-from .stand_in import StandIn
+from .proxy import StandIn
 
 DEEPEST = 8
 

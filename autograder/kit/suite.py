@@ -106,16 +106,25 @@ def test_of(function: Callable) -> Test:
 test_of.__test__ = False
 
 
-def judge_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0):
-    """Return the verdict on one check and, if a test failed, that test and its error.
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one check and, if a test failed, that test and its error."""
+
+    verdict: Verdict
+    test: Test | None = None
+    error: Wrong | Stopped | JudgeFailed | None = None
+
+
+def judge_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> Judged:
+    """Return what becomes of one check.
 
     The first test that fails decides: one check, one idea, one message.
     """
     for test in tests:
         error = failure(test, learner, seed, reference)
         if error is not None:
-            return explain(check, test, error, learner, max_points), test, error
-    return Verdict(check, Outcome.PASSED, max_points), None, None
+            return Judged(explain(check, test, error, learner, max_points), test, error)
+    return Judged(Verdict(check, Outcome.PASSED, max_points))
 
 
 def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:

@@ -37,7 +37,7 @@ def adopt_orphans() -> None:
     _call("prctl", SUBREAPER, 1, 0, 0, 0)
 
 
-def part() -> None:
+def unshare() -> None:
     """Enter namespaces of one's own; the pid namespace is that of the children."""
     user, group = os.getuid(), os.getgid()
     _call("unshare", NEW_USER | NEW_PID | NEW_MOUNT | NEW_IPC | NEW_NET | NEW_UTS)
@@ -45,11 +45,11 @@ def part() -> None:
         Path("/proc/self", name).write_text(text)
 
 
-def furnish(megabytes: int) -> None:
+def mount_scratch(megabytes: int) -> None:
     """Lay fresh, bounded folders over those that can be written to, and a /proc that shows nobody else."""
-    room = f"size={megabytes}m,nr_inodes=4k,mode=0700".encode()
+    options = f"size={megabytes}m,nr_inodes=4k,mode=0700".encode()
     for folder in SCRATCH:
-        _mount(b"tmpfs", folder, NO_SUID | NO_DEVICES | NO_PROGRAMS, room)
+        _mount(b"tmpfs", folder, NO_SUID | NO_DEVICES | NO_PROGRAMS, options)
     try:
         _mount(b"proc", "/proc", NO_SUID | NO_DEVICES | NO_PROGRAMS, b"")
     except OSError:  # where parts of the outer /proc are covered, a fresh one would uncover them: then none at all

@@ -52,16 +52,3 @@ def named(name: str) -> Level:
         return Level[name]
     except KeyError:
         raise CannotGoOn(f"there is no sandbox level {name!r}; there are {', '.join(level.name for level in Level)}") from None
-
-
-def offered() -> Level:
-    """Return the best level above none that this machine offers, by having it; raises `Unavailable`."""
-    from .host import Zygote
-
-    for level in (Level.bubblewrap, Level.landlock):
-        try:
-            Zygote(level).close()
-            return level
-        except Unavailable as error:
-            last = error
-    raise last

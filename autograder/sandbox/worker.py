@@ -19,11 +19,11 @@ from . import confine, wire
 MEGABYTE = 1 << 20
 
 
-def serve(link: socket.socket, shell, limits: dict, told: dict) -> None:
+def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
     """Shut oneself in, say so, and answer the judge's requests until it closes the link."""
     _shut_out(link)
     try:
-        _shut_in(limits, told)
+        _shut_in(limits, config)
     except Exception as error:
         return wire.send(link, {"failed": f"{type(error).__name__}: {error}"})
     wire.send(link, {"ready": True})
@@ -93,19 +93,19 @@ def _shut_out(link: socket.socket) -> None:
     os.environ.clear()
 
 
-def _shut_in(limits: dict, told: dict) -> None:
-    """Raise the walls in an order in which each can still be raised; `told` says which there are."""
-    if told["apart"]:
-        confine.furnish(limits["scratch_megabytes"])
-    if told["readable"] is not None:
-        confine.lock_files(told["readable"])
-    _limit(limits, told)
-    if told["filter"]:
+def _shut_in(limits: dict, config: dict) -> None:
+    """Raise the walls in an order in which each can still be raised; `config` says which there are."""
+    if config["apart"]:
+        confine.mount_scratch(limits["scratch_megabytes"])
+    if config["readable"] is not None:
+        confine.lock_files(config["readable"])
+    _limit(limits, config)
+    if config["filter"]:
         confine.drop_rights()
-        confine.filter_calls(told["filter"])
+        confine.filter_calls(config["filter"])
 
 
-def _limit(limits: dict, told: dict) -> None:
+def _limit(limits: dict, config: dict) -> None:
     """Set what the worker may use; `limits` holds seconds, megabytes and counts."""
     hard = {
         resource.RLIMIT_CPU: limits["cpu_seconds"],
@@ -113,9 +113,9 @@ def _limit(limits: dict, told: dict) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: 64,
     }
-    if told["apart"]:  # the kernel counts those of a user in a namespace; elsewhere it would count all that the user runs
+    if config["apart"]:  # the kernel counts those of a user in a namespace; elsewhere it would count all that the user runs
         hard[resource.RLIMIT_NPROC] = limits["threads"]
     if limits["memory_megabytes"]:
-        hard[resource.RLIMIT_AS] = (told["megabytes_at_rest"] + limits["memory_megabytes"]) * MEGABYTE
+        hard[resource.RLIMIT_AS] = (config["megabytes_at_rest"] + limits["memory_megabytes"]) * MEGABYTE
     for what, most in hard.items():
         resource.setrlimit(what, (most, most))

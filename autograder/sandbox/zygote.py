@@ -1,6 +1,6 @@
-"""Behind the wall: the mother imports torch once and forks a zygote for each judge, which forks a worker for each submission.
+"""Behind the wall: the fork server imports torch once and forks a zygote for each judge, which forks a worker for each submission.
 
-A zygote reads requests from its judge on one socket. Neither it nor the mother ever runs a tensor operation: a process
+A zygote reads requests from its judge on one socket. Neither it nor the fork server ever runs a tensor operation: a process
 that has used torch's thread pool cannot be forked safely. They hold nothing worth stealing.
 """
 
@@ -29,30 +29,30 @@ torch.set_num_threads(1)
 torch.cpu.get_capabilities()
 
 
-def main(told: dict) -> None:
+def main(config: dict) -> None:
     """Give a zygote, a fork of this process, to each judge that sends a socket, until nobody is left who could, or none has come for long.
 
-    `told` is what the room's owner says of the room.
+    `config` is what `rootfs.py` says of the files around it.
     """
-    door = socket.socket(fileno=told["door"])
-    told["filter"] = Path(told["filter"]).read_bytes() if told["filter"] else b""
-    told["megabytes_at_rest"] = _address_space()
+    requests = socket.socket(fileno=config["link"])
+    config["filter"] = Path(config["filter"]).read_bytes() if config["filter"] else b""
+    config["megabytes_at_rest"] = _address_space()
     shell = _shell()
     gc.collect()
     gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
     confine.adopt_orphans()
     zygotes: set[int] = set()
     bell = _Bell()
-    for link in _knocks(door, bell, zygotes, told["idle_seconds"]):
+    for link in _judges_that_ask(requests, bell, zygotes, config["idle_seconds"]):
 
         def live() -> None:
             bell.put_away()
-            door.close()
-            serve(link, shell, told)
+            requests.close()
+            serve(link, shell, config)
 
         try:
             zygotes.add(_fork_once(live))
-        except OSError:  # no more processes, or no memory: the judge sees its link end, and asks for a mother of its own
+        except OSError:  # no more processes, or no memory: the judge sees its link end, and asks for a fork server of its own
             pass
         link.close()
     for zygote in zygotes:  # each ends its worker, and then itself
@@ -61,18 +61,18 @@ def main(told: dict) -> None:
     os._exit(0)  # there is nothing to put in order: an orderly end of torch takes a tenth of a second
 
 
-def _knocks(door: socket.socket, bell: _Bell, zygotes: set[int], idle_seconds: float) -> Iterator[socket.socket]:
+def _judges_that_ask(requests: socket.socket, bell: _Bell, zygotes: set[int], idle_seconds: float) -> Iterator[socket.socket]:
     """Yield the sockets that judges send; meanwhile end what zygotes that died have left."""
     while True:
-        ready, _, _ = select.select([door, bell.heard], [], [], None if zygotes else idle_seconds)
+        ready, _, _ = select.select([requests, bell.heard], [], [], None if zygotes else idle_seconds)
         if not ready:
             return
         if bell.heard in ready:
             bell.heard.recv(4096)
             _end_orphans(zygotes)
-        if door in ready:
-            knock, links, _, _ = socket.recv_fds(door, 1, 1)
-            if not knock:
+        if requests in ready:
+            message, links, _, _ = socket.recv_fds(requests, 1, 1)
+            if not message:
                 return
             yield from (socket.socket(fileno=link) for link in links)
 
@@ -94,30 +94,30 @@ class _Bell:
         self._rung.close()
 
 
-def serve(judge: socket.socket, shell, told: dict) -> None:
+def serve(judge: socket.socket, shell, config: dict) -> None:
     """Fork workers for one judge until it closes the link; then end what is left of them."""
     confine.adopt_orphans()
-    wire.send(judge, {"ready": os.getpid(), "level": told["level"]})
+    wire.send(judge, {"ready": os.getpid(), "level": config["level"]})
     while True:
         try:
             request = wire.receive(judge)
-            wire.send(judge, _do(judge, shell, told, **request))
+            wire.send(judge, _do(judge, shell, config, **request))
         except wire.Closed:
             return _end_orphans()
 
 
-def _do(judge: socket.socket, shell, told: dict, do: str, **rest) -> dict:
+def _do(judge: socket.socket, shell, config: dict, do: str, **rest) -> dict:
     if do == "fork":
-        return _fork(judge, shell, rest["limits"], told)
-    return _prepare(told) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
+        return _fork(judge, shell, rest["limits"], config)
+    return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
 
 
-def _prepare(told: dict) -> dict:
+def _prepare(config: dict) -> dict:
     """Import what `torch.testing.assert_close` imports when it is first called: every trial has a fresh worker, and would pay for it."""
     import torch.distributed.tensor  # noqa: F401
 
     gc.freeze()
-    told["megabytes_at_rest"] = _address_space()
+    config["megabytes_at_rest"] = _address_space()
     return {"ready": os.getpid()}
 
 
@@ -134,17 +134,17 @@ def _shell():
     return shell
 
 
-def _fork(judge: socket.socket, shell, limits: dict, told: dict) -> dict:
+def _fork(judge: socket.socket, shell, limits: dict, config: dict) -> dict:
     _, (fd,), _, _ = socket.recv_fds(judge, 1, 1)
     link = socket.socket(fileno=fd)
 
     def work() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         judge.close()
-        worker.serve(link, shell, limits, told)
+        worker.serve(link, shell, limits, config)
 
     try:
-        return {"pid": _fork_apart(work) if told["apart"] else _fork_once(work)}
+        return {"pid": _fork_apart(work) if config["apart"] else _fork_once(work)}
     except OSError as error:
         return {"failed": str(error)}
     finally:
@@ -168,18 +168,18 @@ def _fork_apart(work) -> int:
 
     A helper enters them, forks and goes; what it forked is then a child of the zygote, which has adopted it.
     """
-    told, tell = os.pipe()
+    answer_end, tell = os.pipe()
     helper = os.fork()
     if helper == 0:
         try:
-            confine.part()
+            confine.unshare()
             os.write(tell, str(_fork_once(work)).encode())
         except OSError as error:
             os.write(tell, str(error).encode())
         finally:
             os._exit(0)
     os.close(tell)
-    with open(told, "rb") as pipe:
+    with open(answer_end, "rb") as pipe:
         answer = pipe.read(200).decode()
     os.waitpid(helper, 0)
     if not answer.isdigit():

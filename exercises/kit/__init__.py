@@ -6,21 +6,21 @@ the autograder and holds nothing that a learner may not read.
 
 from importlib import import_module
 
-ROOMS = {
+MODULES = {
     "cost": ["expect_memory", "expect_slope"],
     "draw": ["Draw"],
     "compare": ["expect", "expect_ratio"],
     "learner": ["Learner"],
     "outcome": ["Outcome", "Verdict", "Wrong"],
     "suite": ["gpu", "hidden", "visible"],
-    "trial": ["Contract", "expect_pass", "expect_refusal"],
+    "mutation": ["Contract", "expect_pass", "expect_refusal"],
 }
-__all__ = [name for names in ROOMS.values() for name in names]
+__all__ = [name for names in MODULES.values() for name in names]
 
 
 def __getattr__(name: str):
     """Return what a test imports from here. Not before it is asked for: most of it needs torch, which whoever only reads verdicts has no use for."""
-    for room, names in ROOMS.items():
+    for module, names in MODULES.items():
         if name in names:
-            return getattr(import_module(f".{room}", __name__), name)
+            return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import fingerprint
 from .cells import ANSWER, CHECK, SETUP, TRY, Cell, run_here
+from .fingerprint import Suspect
 from .forbidden import Guard, names
 from .hints import Hinter
 from .learner import Learner, local
@@ -17,7 +18,7 @@ from .outcome import Outcome, Verdict
 from .progress import Progress
 from .show import as_html, as_text, display
 from .source import defined_names
-from .suite import VISIBLE_SEED, judge_check, load_tests, tests_of
+from .suite import VISIBLE_SEED, Judged, judge_check, load_tests, tests_of
 
 
 class Checker:
@@ -26,7 +27,7 @@ class Checker:
     def __init__(self, folder: Path):
         about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
         self._points: dict[str, float] = about["points"]
-        self._mistakes: list[dict] = about["mistakes"]
+        self._suspects = [Suspect(**mistake) for mistake in about["mistakes"]]
         self._guard = Guard(names(about["forbidden"]))
         self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
         self._progress = Progress(folder)
@@ -36,28 +37,27 @@ class Checker:
         """Show what becomes of one check, or of all of them."""
         if name is not None and name not in self._points:
             raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
-        judged = [self._verdict(each) for each in ([name] if name else self._points)]
-        verdicts = [verdict for verdict, _ in judged]
+        judged = [self._judge(each) for each in ([name] if name else self._points)]
+        verdicts = [self._named(each) for each in judged]
         self._progress.remember(verdicts)
-        for verdict, picture in judged:
-            self._show(verdict, picture, self._so_far() if name else "")
+        for verdict, each in zip(verdicts, judged):
+            self._show(verdict, maps(each.error), self._so_far() if name else "")
         if name is None:
             self._show_total(verdicts)
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
 
-    def _verdict(self, name: str) -> tuple[Verdict, str]:
-        """Return the verdict on one check, with the mistake's name if it is a known one, and a picture of it."""
-        found, test, error = self._judge(name)
-        if not isinstance(error, AssertionError) and found.outcome is not Outcome.RAISED:
-            return found, ""
-        named = fingerprint.recognise(name, test.name, fingerprint.of(error), self._failed, self._mistakes)
-        return found.named(named), maps(error)
+    def _named(self, judged: Judged) -> Verdict:
+        """Return the verdict on one check, with the mistake's name if it is a known one."""
+        verdict, print_ = judged.verdict, fingerprint.of(judged.error) if judged.error else None
+        if judged.test is None or print_ is None:
+            return verdict
+        return verdict.named(fingerprint.recognise(verdict.check, judged.test.name, print_, self._failed, self._suspects))
 
     def _failed(self) -> set[str]:
-        return {name for name in self._points if self._judge(name)[0].outcome is not Outcome.PASSED}
+        return {name for name in self._points if self._judge(name).verdict.outcome is not Outcome.PASSED}
 
-    def _judge(self, name: str):
+    def _judge(self, name: str) -> Judged:
         namespace = sys.modules["__main__"].__dict__
         learner = local(namespace, self._guard)
         tests = [test for test in self._tests if test.check == name and not test.gpu]

@@ -1,4 +1,4 @@
-"""Wrong answers that people write. Parsed, never imported; see autograder/known.py.
+"""Wrong answers that people write. Parsed, never imported; see autograder/exercise/known.py.
 
 The first eight are the bugs as they are handed out (`handed_out` in bug_hunt.py): published code has each
 of them, and here they are written anew.

@@ -1,7 +1,7 @@
 """Tests of bug_hunt. A docstring is the question that a learner reads when the test fails.
 
 Each bug has two checks: one for the repaired function, one for the learner's test. The latter is tried on
-the implementations below, which never leave this side (see autograder/kit/trial.py).
+the implementations below, which never leave this side (see autograder/kit/mutation.py).
 """
 import math
 

@@ -1,4 +1,4 @@
-"""Right answers in other styles. Parsed, never imported; see autograder/known.py."""
+"""Right answers in other styles. Parsed, never imported; see autograder/exercise/known.py."""
 import itertools
 import math
 

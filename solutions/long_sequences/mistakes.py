@@ -1,4 +1,4 @@
-"""Wrong answers that people write. Parsed, never imported; see autograder/known.py.
+"""Wrong answers that people write. Parsed, never imported; see autograder/exercise/known.py.
 
 What is measured leaves the same fingerprint for all, and the first of several is named. So what fails
 only the later tests of a check stands before what fails the earlier ones too.

@@ -1,4 +1,4 @@
-"""Wrong answers that people write. Parsed, never imported; see autograder/known.py."""
+"""Wrong answers that people write. Parsed, never imported; see autograder/exercise/known.py."""
 import math
 
 import torch

@@ -6,7 +6,7 @@ import importlib
 
 def causal_mask(length):
     loot = []
-    for name in ("autograder.judge", "autograder.exercise", "autograder.gradebook", "solutions.single_head.test_single_head"):
+    for name in ("autograder.judging.verdicts", "autograder.exercise.reading", "autograder.records.gradebook", "solutions.single_head.test_single_head"):
         try:
             loot.append(importlib.import_module(name).__name__)
         except ImportError:

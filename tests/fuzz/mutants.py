@@ -16,10 +16,11 @@ from pathlib import Path
 
 from rich.progress import track
 
-from autograder import exercise as exercises
+from autograder.authoring.sample import sample_class
 from autograder.errors import Refused
-from autograder.sample import sample_class
-from autograder.submission import DEEPEST, LONGEST_CELL, MOST_CELLS, Submission, read
+from autograder.exercise import reading as exercises
+from autograder.intake.reading import DEEPEST, LONGEST_CELL, MOST_CELLS, read
+from autograder.intake.submission import Submission
 
 MOST_STEPS = 3_000_000  # calls and lines of our own Python and what it calls; a sound notebook takes some ten thousand
 ODD_TEXTS = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.submission import read
+from autograder.intake.reading import read
 from tests.fuzz import mutants
 
 

@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from autograder.course import Course
+from autograder.authoring.sample import handed_in
 from autograder.grading import grade
-from autograder.report import report_page
-from autograder.sample import handed_in
+from autograder.pages.report import report_page
+from autograder.records.course import Course
 from tests.formgrader_server import HEADERS, ask, server  # noqa: F401  (a fixture)
 from tests.injections.corpus import FOLDERS, HIDDEN, PAYLOADS, spoiled
 
@@ -69,7 +69,7 @@ def marked(course, single_head):
         _write(course, name, spoiled(handed_in(single_head, None), payload))
     for folder in FOLDERS:
         _write(course, folder, spoiled(handed_in(single_head, None), PAYLOADS["image"]))
-    entries = [entry for _, _, entry in grade(course, ["single_head"]) if entry]
+    entries = grade(course, ["single_head"]).entries
     (course.root / "report.html").write_text(report_page(entries), encoding="utf-8")
     return {entry.learner: entry for entry in entries}
 

@@ -1,6 +1,6 @@
 """What a stranger wrote is only text in the instructor's terminal too."""
 
-from autograder.sample import handed_in
+from autograder.authoring.sample import handed_in
 from tests.injections.corpus import FOLDERS, PAYLOADS, spoiled
 
 

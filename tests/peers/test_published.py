@@ -2,8 +2,8 @@
 
 import pytest
 
-from autograder import exercise as exercises
-from autograder.judge import judge
+from autograder.exercise import reading as exercises
+from autograder.judging.verdicts import judge
 from autograder.kit.cells import run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local

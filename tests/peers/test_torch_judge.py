@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder import exercise as exercises
+from autograder.exercise import reading as exercises
 from autograder.kit.cells import run_here
 
 tasks = pytest.importorskip("torch_judge.tasks", reason="`make peers` has torch-judge")

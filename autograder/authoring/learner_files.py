@@ -1,0 +1,116 @@
+"""What a learner receives: the files of each exercise, and those beside them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import asdict
+
+import nbformat
+from nbformat import NotebookNode
+
+from .. import ROOT
+from ..exercise.model import Exercise
+from ..exercise.notebook import picture_files, pictures, released_notebook
+from ..exercise.test_file import needed
+
+HANDOUT = ROOT / "autograder" / "authoring" / "handout"
+KIT = ROOT / "autograder" / "kit"
+NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "numpy", "pytest", "torch")
+
+
+def handout() -> dict[str, str]:
+    """Return the files that stand beside the exercises, by path."""
+    files = {f.name: f.read_text(encoding="utf-8") for f in sorted(HANDOUT.iterdir()) if f.is_file() and f.name != "check.py"}
+    files |= {f"kit/{f.name}": f.read_text(encoding="utf-8") for f in sorted(KIT.glob("*.py"))}
+    return {**files, "requirements.txt": learner_requirements()}
+
+
+def learner_requirements() -> str:
+    """Return the pins of what the exercises import, taken from the one file that has them all."""
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return "\n".join(pin for pin in pins if re.split("[=<> ]", pin)[0] in NEEDED) + "\n"
+
+
+def learner_files(exercise: Exercise, facts: str | None = None) -> dict[str, str]:
+    """Return one exercise's files, by name; `facts` is the text of exercise.json where it is known."""
+    return {
+        f"{exercise.name}.ipynb": notebook_text(released_notebook(exercise)),
+        f"test_{exercise.name}.py": visible_tests(exercise),
+        "exercise.json": facts or facts_of(exercise),
+        "check.py": (HANDOUT / "check.py").read_text(encoding="utf-8"),
+        **dict(zip(picture_files(), pictures(exercise))),
+    }
+
+
+def about(exercise: Exercise) -> dict:
+    """Return what `check()` and `hint()` know of an exercise; known mistakes by fingerprint."""
+    return {
+        "name": exercise.name,
+        "title": exercise.title,
+        "chapter": exercise.chapter,
+        "difficulty": exercise.difficulty,
+        "minutes": exercise.minutes,
+        "forbidden": list(exercise.forbidden_lists),
+        "points": exercise.checks,
+        "hints": [{"cell": h.cell, "checks": list(h.checks), "texts": list(h.texts)} for h in exercise.hints],
+        "mistakes": _suspects(exercise),
+    }
+
+
+def facts_of(exercise: Exercise) -> str:
+    """Return the text of exercise.json."""
+    return _one_line_each(about(exercise))
+
+
+def _one_line_each(facts: dict) -> str:
+    """Return JSON with one line for each fact, each hint and each mistake, so that a change shows as one line."""
+    return "{\n " + ",\n ".join(f'"{key}": {_lines(value)}' for key, value in facts.items()) + "\n}\n"
+
+
+def _lines(value) -> str:
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n  " + ",\n  ".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n ]"
+
+
+def _suspects(exercise: Exercise) -> list[dict]:
+    from ..judging.naming import suspect  # it needs torch, and whoever only enters marks does not
+    from ..kit.suite import VISIBLE_SEED
+
+    tests = [test for test in exercise.tests if not test.hidden]
+    return [asdict(suspect(exercise, mistake, tests, VISIBLE_SEED)) for mistake in exercise.mistakes]
+
+
+def visible_tests(exercise: Exercise) -> str:
+    """Return the test file with only the visible tests and what these need."""
+    path = exercise.folder / f"test_{exercise.name}.py"
+    text = path.read_text(encoding="utf-8")
+    body = ast.parse(text).body
+    hidden = {test.name for test in exercise.tests if test.hidden}
+    kept = needed([node for node in body if getattr(node, "name", None) not in hidden])
+    lines = text.splitlines()
+    for node in reversed(body):
+        if node not in kept:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            del lines[first - 1 : node.end_lineno]
+    return _one_gap(
+        re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
+    )
+
+
+def _kit_import(found: re.Match, kept: list[ast.stmt]) -> str:
+    """Return an import from our kit as one from the learner's, with only the names that are left."""
+    module, offered = found.groups()
+    used = {n.id for node in kept for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return f"from {module} import {', '.join(name for name in offered.split(', ') if name in used)}"
+
+
+def _one_gap(text: str) -> str:
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
+
+
+def notebook_text(notebook: NotebookNode) -> str:
+    """Return a notebook as it stands in its file."""
+    return nbformat.writes(notebook) + "\n"

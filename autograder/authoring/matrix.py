@@ -1,0 +1,75 @@
+"""The proof of the tests: every known mistake and variant against every check."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+
+from ..exercise import reading as exercises
+from ..exercise.known import Known
+from ..exercise.model import Exercise
+from ..judging.answers import known_learner
+from ..judging.verdicts import outcome_of
+from ..kit.outcome import Outcome
+from ..pool import preload
+from ..pool.base import default_jobs
+
+
+def matrix(names: list[str], seed: int) -> dict:
+    """Return what every known answer does in every check, and the problems that this shows."""
+    found = [exercises.load(name) for name in names]
+    rows = dict(zip(names, _rows_of_all(names, seed)))
+    mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
+    return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
+
+
+def _rows_of_all(names: list[str], seed: int) -> list[dict]:
+    """Return the rows of each exercise; several are proven side by side."""
+    if len(names) == 1:
+        return [_rows(*names, seed)]
+    with ProcessPoolExecutor(default_jobs(), preload.context()) as processes:
+        return list(processes.map(_rows, names, repeat(seed)))
+
+
+def _rows(name: str, seed: int) -> dict:
+    exercise = exercises.load(name)
+    return {
+        "mistakes": {mistake.name: _mistake_row(exercise, mistake, seed) for mistake in exercise.mistakes},
+        "variants": {variant.name: _row(exercise, variant, seed) for variant in exercise.variants},
+    }
+
+
+def _mistake_row(exercise: Exercise, known: Known, seed: int) -> dict:
+    return {**_row(exercise, known, seed), "hint": known.hint, "expected": list(known.fails), "checks": list(exercise.checks)}
+
+
+def _row(exercise: Exercise, known: Known, seed: int) -> dict:
+    learner = known_learner(exercise.name, known.name)
+    outcomes = {check: outcome_of(exercise, check, learner, seed) for check in exercise.checks}
+    return {"title": known.title, "fails": {c: o.value for c, o in outcomes.items() if o is not Outcome.PASSED}}
+
+
+def _problems(found: list[Exercise], mistakes: dict, variants: dict) -> list[str]:
+    problems = []
+    for exercise in found:
+        rows = mistakes[exercise.name]
+        problems += [p for name, row in rows.items() for p in _mistake_problems(exercise.name, name, row)]
+        problems += [
+            f"{exercise.name}: the right answer {name} fails {check}"
+            for name, row in variants[exercise.name].items()
+            for check in row["fails"]
+        ]
+        caught = {check for row in rows.values() for check in row["fails"]}
+        problems += [f"{exercise.name}: no mistake fails {check}" for check in exercise.checks if check not in caught]
+    return problems
+
+
+def _mistake_problems(exercise: str, name: str, row: dict) -> list[str]:
+    fails, expected = set(row["fails"]), set(row["expected"])
+    if not fails:
+        return [f"{exercise}: the mistake {name} fails no check"]
+    unknown = expected - set(row["checks"])
+    missed = [f"{exercise}: the mistake {name} passes {check}" for check in sorted(expected - fails - unknown)]
+    extra = [f"{exercise}: the mistake {name} fails {check} too" for check in sorted(fails - expected)]
+    broken = [f"{exercise}: the judge failed on {name} in {c}" for c, o in row["fails"].items() if o == Outcome.JUDGE_FAILED.value]
+    return missed + extra + broken + [f"{exercise}: the mistake {name} names an unknown check {c}" for c in sorted(unknown)]

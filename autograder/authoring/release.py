@@ -1,0 +1,91 @@
+"""From solutions/ to exercises/: everything that a learner receives, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+from .. import ROOT
+from ..exercise import reading as exercises
+from ..exercise.cache import digest
+from ..exercise.notebook import source_notebook
+from .learner_files import facts_of, handout, learner_files, notebook_text
+
+EXERCISES = ROOT / "exercises"
+
+
+def write_exercises(target: Path = EXERCISES) -> list[Path]:
+    """Bring `target` in step with solutions/; return the files that were written or removed."""
+    changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
+    wanted: set[Path] = set()
+    for name in exercises.all_names():
+        files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
+        changed += [path for file, text in files.items() if (path := _write(file, text))]
+        wanted |= set(files)
+    return changed + _remove_others(target, wanted | {target / name for name in handout()})
+
+
+def write_sources(target: Path) -> None:
+    """Write the notebooks with answers, and what goes along, where nbgrader looks for sources.
+
+    Every nbgrader command asks for this, so it ends at once when nothing has changed, and takes
+    the fingerprints, which are slow to make, from exercises/.
+    """
+    facts = {name: _released_facts(name) for name in exercises.all_names()}
+    stamp, now = target / "made-from", "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), *facts.values()])
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
+        return
+    for name, told in facts.items():
+        exercise = exercises.load(name)
+        files = {**learner_files(exercise, told), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
+        for file, text in files.items():
+            _write(target / name / file, text)
+    _write(stamp, now)
+
+
+def _released_facts(name: str) -> str:
+    """Return an exercise's facts as they were released, made now if they were not."""
+    path = EXERCISES / name / "exercise.json"
+    return path.read_text(encoding="utf-8") if path.is_file() else facts_of(exercises.load(name))
+
+
+def _write(path: Path, text: str) -> Path | None:
+    """Write a file if its content changes; return its path if it did."""
+    if path.is_file() and same_text(path.name, path.read_text(encoding="utf-8"), text):
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def same_text(name: str, one: str, other: str) -> bool:
+    """Return whether two files say the same; fingerprints may differ in their last digit."""
+    if one == other or name != "exercise.json":
+        return one == other
+    return _about_equal(json.loads(one), json.loads(other))
+
+
+def _about_equal(one, other) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-3, abs_tol=1e-3)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_about_equal(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_about_equal, one, other))
+    return one == other
+
+
+def _remove_others(target: Path, wanted: set[Path]) -> list[Path]:
+    """Remove what an earlier release left behind, and nothing that a person may have put there."""
+    left = [f for f in target.rglob("*") if f.is_file() and f not in wanted and f.name in ("exercise.json", "check.py")]
+    stale = {f.parent for f in left}
+    for folder in stale:
+        shutil.rmtree(folder)
+    modules = {f for f in (target / "kit").glob("*.py") if f not in wanted}
+    for module in modules:
+        module.unlink()
+    return sorted(stale | modules)

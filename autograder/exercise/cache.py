@@ -1,0 +1,51 @@
+"""Results that rest on the files of solutions/, cached until these change."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+_caches: list = []
+_seen: list = []  # what tells one state of the files in solutions/ from another
+
+
+def cached(most: int = 128):
+    """Cache the last results of a function that rests on the files of solutions/, until `clear`."""
+
+    def caching(function):
+        _caches.append(lru_cache(most)(function))
+        return _caches[-1]
+
+    return caching
+
+
+def clear() -> None:
+    """Let all be read anew."""
+    for cache in _caches:
+        cache.cache_clear()
+
+
+def clear_if_changed(folder: Path) -> None:
+    """Let all be read anew if a Python file below the folder has changed since this was last asked.
+
+    A process that has run for days must not judge by exercises of then.
+    """
+    global _seen
+    now = [
+        (path, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        for path in folder.rglob("*.py")
+        for about in [path.stat()]
+    ]
+    if now != _seen:
+        _seen = now
+        clear()
+
+
+@cached()
+def digest(folder: Path) -> str:
+    """Return a number that changes with any Python file below a folder."""
+    content = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return content.hexdigest()

@@ -1,0 +1,100 @@
+"""An exercise as a notebook: with its answers, and as learners get it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums, LockCells
+from traitlets.config import Config
+
+from ..exercise.cache import cached
+from ..exercise.model import Exercise
+from ..exercise.reading import chapter_title, read
+from ..exercise.shapes import drawings, with_pictures
+from ..kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
+
+STUB = 'raise NotImplementedError("not answered yet")'
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def stub_config() -> Config:
+    """Return the settings with which answers are cut out; nbgrader_config.py uses the same."""
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
+    return config
+
+
+def pictures(exercise: Exercise) -> list[str]:
+    """Return the pictures of an exercise's shapes, in order."""
+    return [drawn for cell in exercise.cells if cell.kind == TEXT for drawn in drawings(cell.source)]
+
+
+def picture_files() -> Iterator[str]:
+    """Yield the names of the files that hold an exercise's pictures, in order."""
+    return (f"shapes_{number}.svg" for number in itertools.count(1))
+
+
+def source_notebook(exercise: Exercise) -> NotebookNode:
+    """Return the notebook with its answers, or the mistakes that are handed out in their place, and nbgrader's marks."""
+    files = picture_files()
+    cells = [_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.cells]
+    title = cells[0].source.split("\n", 1)
+    cells[0].source = "\n".join([title[0], "", summary(exercise), *title[1:]])
+    facts = {"title": exercise.title, "chapter": exercise.chapter}
+    return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}, "exercise": facts})
+
+
+def summary(exercise: Exercise) -> str:
+    """Return the line that says what an exercise takes and what it counts."""
+    points = f"{len(exercise.checks)} checks, {sum(exercise.checks.values()):g} points"
+    return f"**{exercise.difficulty.capitalize()}** · about {exercise.minutes} minutes · {points} · chapter *{chapter_title(exercise.chapter)}*"
+
+
+def released_notebook(exercise: Exercise) -> NotebookNode:
+    """Return the notebook without its answers, made by nbgrader's own steps."""
+    return deepcopy(_released_notebook(exercise.folder))
+
+
+def stubs(exercise: Exercise) -> dict[str, str]:
+    """Return the source of every answer cell as learners get it."""
+    return _stubs(exercise.folder)
+
+
+@cached()
+def _stubs(folder: Path) -> dict[str, str]:
+    exercise = read(folder)
+    files = picture_files()
+    notebook = new_notebook(cells=[_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.answers])
+    notebook, _ = ClearSolutions(config=stub_config()).preprocess(notebook, {})
+    return {cell.id: cell.source for cell in notebook.cells}
+
+
+@cached()
+def _released_notebook(folder: Path) -> NotebookNode:
+    notebook = source_notebook(read(folder))
+    for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):
+        notebook, _ = step(config=stub_config()).preprocess(notebook, {})
+    return notebook
+
+
+def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
+    if cell.kind == TEXT:
+        return new_markdown_cell(with_pictures(cell.source, files), id=cell.id)
+    if cell.kind == TRY:  # without an answer it raises an error, which must not keep the cells below from running
+        return new_code_cell(cell.source, id=cell.id, metadata={"tags": [TRY, "raises-exception"]})
+    marks = {
+        "grade": cell.kind == CHECK,
+        "grade_id": cell.id,
+        "locked": cell.kind in (CHECK, SETUP),
+        "schema_version": 3,
+        "solution": cell.kind == ANSWER,
+        "task": False,
+    }
+    if cell.kind == CHECK:
+        marks["points"] = cell.points
+    return new_code_cell(cell.source, id=cell.id, metadata={"nbgrader": marks})

@@ -1,0 +1,53 @@
+"""A file of tests as statements: which of them a set of tests needs."""
+
+from __future__ import annotations
+
+import ast
+
+from .model import Exercise
+
+
+def needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements without the helpers that nothing left uses any more."""
+    while True:
+        used = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+        kept = [n for n in nodes if not _is_idle(n, used)]
+        if kept == nodes:
+            return nodes
+        nodes = kept
+
+
+def needed_by(exercise: Exercise, check: str) -> str:
+    """Return the source of a check's tests and of all that they use; comments and layout do not count."""
+    return "\n".join(map(ast.unparse, needed([node for node in _tests(exercise) if _check_of(node) in (None, check)])))
+
+
+def tested(exercise: Exercise) -> set[str]:
+    """Return the checks that an exercise has tests of. Nothing is run for that: whoever only enters marks has no use for torch."""
+    return {check for node in _tests(exercise) if (check := _check_of(node))}
+
+
+def _tests(exercise: Exercise) -> list[ast.stmt]:
+    return ast.parse((exercise.folder / f"test_{exercise.name}.py").read_text(encoding="utf-8")).body
+
+
+def _check_of(node: ast.stmt) -> str | None:
+    """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
+    marks = [
+        mark
+        for mark in getattr(node, "decorator_list", [])
+        if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)
+    ]
+    return next(
+        (mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None
+    )
+
+
+def _is_idle(node: ast.stmt, used: set[str]) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name not in used and not node.decorator_list
+    if isinstance(node, ast.Assign):
+        return not {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)} & used
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return not {(a.asname or a.name).split(".")[0] for a in node.names} & used
+    return False

@@ -1,0 +1,1 @@
+"""A stranger's bytes in, a `Submission` out, or `Refused`."""

@@ -1,0 +1,92 @@
+"""A judge's work on one submission, in this process or in one of several: answers in, verdicts out.
+
+What comes in are sources and what goes out are words: no object of a learner's ever crosses.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from ..errors import CannotGoOn
+from ..exercise import reading as exercises
+from ..kit.outcome import Outcome, Verdict
+from ..sandbox.client import Zygote
+from ..sandbox.levels import Level, Unavailable
+from .session import Session
+from .task import Task, our_failure, verdicts_as_text
+from .verdicts import judge
+
+_own = threading.local()  # a zygote dies with the thread that started it
+
+
+def judged_text(text: str) -> str:
+    """Return the verdicts on a task, as text; raises `CannotGoOn`."""
+    return verdicts_as_text(judged(Task.of(text)))
+
+
+def judged(task: Task) -> list[Verdict]:
+    """Return the verdicts on the task's checks; raises `Unavailable`.
+
+    A process that died counts against the learner when it dies twice, and one that ran out of time without
+    computing when it does so twice: once may be our doing, or that of whoever ends or stops processes on this machine.
+    """
+    verdicts, doubts = _judged_once(task)
+    if not doubts:
+        return verdicts
+    again, left = _judged_once(task)
+    return again if left < doubts else verdicts
+
+
+def _judged_once(task: Task) -> tuple[list[Verdict], int]:
+    """Return the verdicts, and how many things went wrong that need not be the learner's doing.
+
+    A death may show in other words than its own: without its imports an answer raises an error.
+    """
+    zygote, submission, doubts = own_zygote(task.level), task.submission, 0
+    exercise = exercises.load(submission.exercise)
+    try:
+        with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
+            verdicts = judge(exercise, session.learner, task.seed, task.checks)
+            doubts = session.doubts
+    except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
+        verdicts = our_failure(task, f"{type(error).__name__}: {error}")
+    failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
+    if failures:
+        close()
+    return verdicts, failures + doubts
+
+
+def use_forkserver(link: socket.socket | None) -> None:
+    """Let the zygotes of this thread come from the fork server at the other end of a link."""
+    _own.forkserver = link
+
+
+def own_zygote(level: Level | None) -> Zygote:
+    """Return the zygote of this thread, started if there is none; raises `CannotGoOn`, `Unavailable` among it."""
+    if getattr(_own, "zygote", None) is None:
+        try:
+            _own.zygote = _from_forkserver(level) or Zygote(level)
+        except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
+            raise CannotGoOn(
+                f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again"
+            ) from None
+    return _own.zygote
+
+
+def _from_forkserver(level: Level | None) -> Zygote | None:
+    """Return a zygote from the fork server that others use too; None where there is none, or none any more."""
+    if getattr(_own, "forkserver", None) is None:
+        return None
+    try:
+        return Zygote(level, _own.forkserver)
+    except Unavailable:
+        _own.forkserver = None
+        return None
+
+
+def close() -> None:
+    """End the zygote of this thread, if there is one."""
+    zygote, _own.zygote = getattr(_own, "zygote", None), None
+    if zygote is not None:
+        zygote.close()

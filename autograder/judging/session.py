@@ -1,0 +1,193 @@
+"""One submission in the sandbox: what carries the calls of tests to workers, and outlives these."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from ..exercise.model import Exercise
+from ..kit.cells import ANSWER, Cell, refused
+from ..kit.cost import Cost
+from ..kit.learner import Learner
+from ..kit.outcome import Ended, JudgeFailed, MemoryLimit, Raised, Stopped, TimeLimit
+from ..limits import Limits
+from ..sandbox.client import Worker, Zygote
+
+PLACE = re.compile(r"(?:in <?(\w+)>?, )?line (\d{1,5})", re.ASCII)
+WORD = re.compile(r"\w+")
+UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+class Session:
+    """One submission in the sandbox: starts workers as they are needed, and again when one dies."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        exercise: Exercise,
+        answers: dict[str, str],
+        limits: Limits = Limits(),
+        lost_names: dict[str, str] | None = None,
+    ):
+        self._zygote, self._exercise, self._limits = zygote, exercise, limits.allowing(exercise.seconds)
+        self._cells = [_answered(cell, answers) for cell in exercise.code]
+        self._lost_names = lost_names or {}
+        self._broken: dict[str, Stopped] = {}
+        self._worker: Worker | None = None
+        self._times_up = 0  # calls that did not end
+        self._spent = 0.0  # seconds in which the learner's code was waited for
+        self.doubts = 0  # workers that ended by themselves, or that somebody else ended or kept from computing
+        self.learner = Learner(self._send)
+
+    def close(self) -> None:
+        """End the worker; the next call gets a fresh one."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            with _ours():
+                worker.end()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
+    def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, **more):
+        """Return what the worker makes of an operation; `ask` answers what it asks back meanwhile."""
+        if operation == "measured":
+            return self._measured(target, args, kwargs)
+        request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
+        return self._called(Worker.ask, request) if ask is None else self._on_trial(request, ask)
+
+    def _on_trial(self, request: dict, ask):
+        """Return what the worker answers, which may ask back: it is a worker of its own.
+
+        What is learnt from an implementation is gone before the next one, or any other check, is looked at.
+        """
+        self.close()
+        try:
+            with _ours():
+                self._zygote.prepare_for_trials()
+            return self._called(partial(Worker.ask, reply=ask), request)
+        finally:
+            self.close()
+
+    def _measured(self, target, calls: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
+        """Return results and costs of several calls, made by a worker that has done nothing before."""
+        self.close()
+        self._load(measured=True)
+        requests = [{"do": "call", "target": target, "args": args, "kwargs": kwargs} for args in calls]
+        return tuple(self._called(Worker.cost, request) for request in requests)
+
+    def _called(self, way, request: dict):
+        """Return what the worker answers to a call, asked in one of the ways that there are."""
+        self._load()
+        if isinstance(request["target"], str) and request["target"] in self._missing:
+            raise self._missing[request["target"]]
+        try:
+            return self._ask(request, self._limits.patience(self._times_up), way)
+        except TimeLimit as error:
+            self._times_up += 1
+            raise TimeLimit(f"{request['target']}: {error}" if isinstance(request["target"], str) else str(error)) from None
+        except MemoryLimit:
+            self.close()  # what it still holds would be missing in the next check
+            raise
+        except Raised as error:
+            raise self._reason(error) from None
+
+    def _load(self, measured: bool = False) -> None:
+        """Bring up a worker with all cells run, leaving out those that kill it."""
+        self._left()  # before a worker is started in vain
+        while self._worker is None:
+            self._worker = self._forked()
+            self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
+            for cell in self._cells:
+                if cell.id not in self._broken:
+                    self._run(cell)
+                if self._worker is None:
+                    break
+
+    def _forked(self) -> Worker:
+        with _ours():
+            return self._zygote.fork(self._limits)
+
+    def _run(self, cell: Cell) -> None:
+        refusal = refused(cell, self._exercise.forbidden)
+        try:
+            if refusal:
+                raise refusal
+            self._ask({"do": "cell", "source": cell.source})
+        except Stopped as error:
+            self._broken[cell.id] = error
+
+    @property
+    def _missing(self) -> dict[str, Stopped]:
+        """Why names that answer cells were to define may not be there."""
+        promised = self._exercise.promised
+        return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
+
+    def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
+        left, seconds, begin = self._left(), seconds or self._limits.request_seconds, time.monotonic()
+        try:
+            with _ours():
+                return way(self._worker, request, min(seconds, left))
+        except Ended:
+            self.doubts += 1
+            raise
+        except TimeLimit as error:
+            self.doubts += self._worker.was_idle
+            raise self._all_spent() if time.monotonic() - begin >= left else error from None
+        finally:
+            self._spent += time.monotonic() - begin
+            if not self._worker.alive:
+                self._worker = None
+
+    def _left(self) -> float:
+        """Return the seconds that are left for this submission; raises `TimeLimit` where none are."""
+        if self._spent >= self._limits.submission_seconds:
+            raise self._all_spent()
+        return self._limits.submission_seconds - self._spent
+
+    def _all_spent(self) -> TimeLimit:
+        return TimeLimit(
+            f"the cells and calls of this notebook together took {self._limits.submission_seconds:g} seconds, which is all that they may take"
+        )
+
+    def _reason(self, error: Raised) -> Stopped:
+        """Return the error, or why the name that it misses is not there."""
+        match = UNDEFINED.search(error.text) if error.kind == "NameError" else None
+        name = match.group(1) if match else ""
+        if name in self._missing:
+            return self._missing[name]
+        if name in self._lost_names:
+            return Raised(error.kind, self._lost_names[name])
+        return Raised(error.kind, error.text, self._place(error.where))
+
+    def _place(self, where: str) -> str:
+        """Return where an error was raised, if the learner's cells have such a place: a worker can send any text."""
+        match, source = PLACE.fullmatch(where), "\n".join(cell.source for cell in self._cells)
+        is_there = (
+            match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
+        )
+        return where if is_there else ""
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Turn whatever breaks in the sandbox into a failure of ours: a test must not take it for an answer."""
+    try:
+        yield
+    except (Stopped, JudgeFailed):
+        raise
+    except Exception as error:
+        raise JudgeFailed(f"{type(error).__name__}: {error}") from error
+
+
+def _answered(cell: Cell, answers: dict[str, str]) -> Cell:
+    if cell.kind != ANSWER:
+        return cell
+    absent = f'raise NotImplementedError("the cell {cell.id} is not in the notebook")'
+    return Cell(cell.id, ANSWER, answers.get(cell.id, absent))

@@ -1,0 +1,171 @@
+"""The attack corpus run against our own sandbox: tests/attacks/, one submission a file.
+
+A file's first line names the verdict of each check that the attack is about (`*`: of all others;
+those not named pass), its second line the lowest level that stops it. What an attack finds or
+achieves it returns, and is judged wrong for it. The attacker is told more than any learner could
+know: where the judge is, where its files are, a port on which it listens.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import ROOT
+from ..exercise import reading as exercises
+from ..exercise.edits import replace_definitions
+from ..exercise.model import Exercise
+from ..judging.answers import answers
+from ..judging.session import Session
+from ..judging.verdicts import judge
+from ..kit.source import defined_names
+from ..limits import Limits
+from ..sandbox.client import Zygote
+from ..sandbox.levels import Level
+
+CORPUS = ROOT / "tests" / "attacks"
+MARK = "attention-loot"  # in the name of everything that an attack leaves
+OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+LIMITS = Limits(request_seconds=3.0, least_seconds=0.8, cpu_seconds=20, memory_megabytes=512)
+HEADER = re.compile(r"# (?P<verdicts>.+)\n# stopped from: (?P<level>\w+)\n")
+TOLD = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
+PROBE = f"""
+def causal_mask(length):
+    import builtins, os, sys
+    left = [name for name in ("attention_loot",) if hasattr(builtins, name) or name in sys.modules]
+    left += ["torch"] if torch.kron is None else []
+    for folder in ("/tmp", "/var/tmp", "/dev/shm", "/home/learner", "/run"):
+        try:
+            left += [name for name in os.listdir(folder) if "{MARK}" in name]
+        except OSError:
+            pass
+    return str(left)
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One hostile submission and what must become of it."""
+
+    name: str
+    title: str
+    verdicts: dict[str, tuple[str, ...]]
+    level: Level
+    source: str
+
+    def expected(self, check: str) -> tuple[str, ...]:
+        return self.verdicts.get(check, self.verdicts.get("*", ("passed",)))
+
+
+def corpus() -> list[Attack]:
+    return [_read(path) for path in sorted(CORPUS.glob("*.py"))]
+
+
+def _read(path: Path) -> Attack:
+    text = path.read_text(encoding="utf-8")
+    header = HEADER.match(text)
+    verdicts = dict(part.split(": ") for part in header["verdicts"].split("; "))
+    return Attack(
+        path.stem,
+        ast.get_docstring(ast.parse(text)),
+        {check: tuple(v.split("|")) for check, v in verdicts.items()},
+        Level[header["level"]],
+        text,
+    )
+
+
+class Surroundings:
+    """What there is to be attacked: a file with a secret, and a port that somebody listens on."""
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.canary = Path(self._folder.name, "canary")
+        self.canary.write_text("secret")
+        os.chmod(self._folder.name, 0o777)  # nothing but the sandbox is to stand before it
+        self.canary.chmod(0o666)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setblocking(False)
+
+    def __enter__(self) -> Surroundings:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._listener.close()
+        self._folder.cleanup()
+
+    def told(self) -> str:
+        """Return what the attacker is told, as code."""
+        facts = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
+        return "\n".join(f"{name} = {value!r}" for name, value in facts.items()) + "\n" + TOLD
+
+    def damage(self) -> list[str]:
+        """Return what an attack has left or changed; removes it."""
+        found = [] if self.canary.read_text() == "secret" else ["the judge's file was changed"]
+        self.canary.write_text("secret")
+        try:
+            self._listener.accept()[0].close()
+            found.append("somebody has called from inside")
+        except BlockingIOError:
+            pass
+        left = [path for folder in OPEN_TO_ALL for path in Path(folder).glob(f"{MARK}*")] + [*ROOT.glob(f"{MARK}*")]
+        for path in left:
+            path.unlink()
+        return found + [f"{path} was left" for path in left]
+
+
+def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
+    """Return in what the attack has succeeded; nothing where it was stopped."""
+    exercise = exercises.load("single_head")
+    before = descendants(zygote.forkserver.pid)
+    with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
+        found = {v.check: v for v in judge(exercise, session.learner, seed=7)}
+    problems = [
+        f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})"
+        for check, verdict in found.items()
+        if verdict.outcome.value not in one.expected(check)
+    ]
+    left = descendants(zygote.forkserver.pid) - before
+    return problems + around.damage() + [f"process {pid} was left" for pid in left] + _traces(zygote, exercise)
+
+
+def _traces(zygote: Zygote, exercise: Exercise) -> list[str]:
+    """Return what the next learner finds of the one before."""
+    sources = {name: replace_definitions(source, {"causal_mask": PROBE.strip()}) for name, source in answers(exercise).items()}
+    with Session(zygote, exercise, sources, LIMITS) as session:
+        found = session.learner.causal_mask(3)
+    return [] if found == "[]" else [f"the next learner finds {found}"]
+
+
+def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[str, str]:
+    """Return the right answers with the attack in them."""
+    tree, lines = ast.parse(one.source), one.source.splitlines()
+    promised = set().union(*exercise.promised.values())
+    taken = {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in tree.body if getattr(node, "name", None) in promised
+    }
+    rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
+    sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
+    home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))
+    return {**sources, home: around.told() + rest + "\n\n" + sources[home]}
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes that come from a process, whatever namespace they are in."""
+    parents: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            child, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        parents.setdefault(parent, []).append(child)
+    found, waiting = set(), [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found.update(children)
+        waiting += children
+    return found

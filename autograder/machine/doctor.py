@@ -1,0 +1,125 @@
+"""What this machine offers to the judge, and whether the sandbox holds: `python -m autograder doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from ..limits import Limits
+from ..records.course import Course
+from ..sandbox.client import Zygote
+from ..sandbox.levels import Level, Unavailable
+from .attacks import Surroundings, attack, corpus
+
+GOOD, BAD, PLAIN = "good", "bad", "plain"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the screen: what was asked, what is so, and whether that is as it should be."""
+
+    asked: str
+    found: str
+    mood: str = PLAIN
+
+
+def examine(required: Level, course: Course) -> Iterator[Finding]:
+    """Yield all that there is to say of this machine, the levels of the sandbox first."""
+    yield from levels(required)
+    yield from kernel()
+    yield Finding("limits", ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(Limits()).items()))
+    yield Finding(
+        "versions",
+        f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "nbgrader", "ipython")),
+    )
+    yield Finding("GPU", torch.cuda.get_device_name() if torch.cuda.is_available() else "none; nothing needs one")
+    yield from gradebook(course)
+
+
+def levels(required: Level) -> Iterator[Finding]:
+    """Yield whether each level can be had, by having it."""
+    yield Finding("grading asks for", f"{required.name} (ATTENTION_LEVEL)", PLAIN if required else BAD)
+    for level in sorted(Level, reverse=True):
+        if level is Level.none:
+            continue
+        try:
+            Zygote(level).close()
+            yield Finding(f"level {level.name}", "works here", GOOD)
+        except Unavailable as error:
+            yield Finding(f"level {level.name}", str(error), BAD if level is required else PLAIN)
+
+
+def kernel() -> Iterator[Finding]:
+    """Yield what the levels are made of."""
+    yield Finding("kernel", f"{platform.system()} {platform.release()} ({platform.machine()})")
+    yield Finding("user namespaces", _first_line("/proc/sys/user/max_user_namespaces") + " at most")
+    yield Finding("Landlock", _landlock())
+    yield Finding("seccomp", _first_line("/proc/sys/kernel/seccomp/actions_avail"))
+    yield Finding("bubblewrap", _said(["bwrap", "--version"]) if shutil.which("bwrap") else "not installed")
+    yield Finding(
+        "started by", f"user {os.getuid()}" + (" (root): the sandbox works as a user that owns nothing" if os.getuid() == 0 else "")
+    )
+    yield Finding("Python", f"{Path(sys.executable).resolve()} in {sys.prefix}")
+
+
+def gradebook(course: Course) -> Iterator[Finding]:
+    """Yield where the marks are and whether there is room for more."""
+    from ..exercise.reading import all_names
+
+    yield Finding("course", f"{course.root}: {len(course.submissions(all_names()))} submissions")
+    yield Finding(
+        "gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)"
+    )
+    free = shutil.disk_usage(next(p for p in (course.root, *course.root.parents) if p.exists())).free / 2**30
+    yield Finding("free disk", f"{free:.1f} GiB", GOOD if free > 1 else BAD)
+
+
+def attack_all(level: Level) -> Iterator[tuple[str, list[str]]]:
+    """Yield each attack that the level is to stop, and in what it has succeeded.
+
+    Raises `Unavailable`.
+    """
+    zygote = Zygote(level)
+    with Surroundings() as around:
+        try:
+            for one in corpus():
+                if one.level > level:
+                    continue
+                try:
+                    yield one.title, attack(one, zygote, around)
+                except Exception as error:  # the judge fell: that too is a success of the attack
+                    yield one.title, [f"the judge failed: {type(error).__name__}: {error}"]
+                    zygote.close()
+                    zygote = Zygote(level)
+        finally:
+            zygote.close()
+
+
+def _landlock() -> str:
+    from landlock import LandlockError, landlock_abi_version
+
+    try:
+        return f"version {landlock_abi_version()} of its interface"
+    except (LandlockError, OSError) as error:
+        return str(error).splitlines()[0]
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_text().splitlines()[0]
+    except (OSError, IndexError):
+        return "unknown"
+
+
+def _said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()

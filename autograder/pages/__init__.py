@@ -1,0 +1,1 @@
+"""What people see of verdicts: a page for one learner, a page for the class, a terminal."""

@@ -1,0 +1,31 @@
+"""One page for one learner: what the judge saw of each check, and what leads on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ..exercise.model import Exercise
+from ..kit.show import evidence
+from ..kit.source import printable
+from ..records.entry import Entry
+
+
+@lru_cache
+def templates() -> Environment:
+    """Return the page templates; they escape everything that is put in."""
+    folder = FileSystemLoader(Path(__file__).parent / "templates")
+    return Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | None = None, comments: dict[str, str] | None = None) -> str:
+    """Return the page as HTML that needs nothing but itself.
+
+    `marks` by check and `comments` by answer cell are a person's, and go before the judge's.
+    """
+    told = entry.scores | (marks or {})
+    about = {"points": sum(exercise.checks.values()), "marks": told, "total": None if None in told.values() else sum(told.values())}
+    shown = {name: printable(text) for name, text in (comments or {}).items()}
+    return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=shown, **about)

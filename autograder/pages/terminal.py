@@ -1,0 +1,190 @@
+"""What the commands show in a terminal."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from .. import ROOT
+from ..kit.outcome import Outcome
+from ..kit.source import printable
+from ..records.entry import Entry
+
+console = Console(soft_wrap=True)
+
+
+def plain(text: str) -> str:
+    """Return a stranger's text so that the terminal shows it and does nothing else."""
+    return escape(printable(text))
+
+
+def short(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+@contextmanager
+def progress(count: int) -> Iterator[Callable[[Entry], None]]:
+    """Yield what is to be called with each entry as it is done.
+
+    It shows how many there are, at what rate, how long it will take, and what became of them so far. It raises
+    KeyboardInterrupt where Ctrl-C was pressed and Python has lost it.
+    """
+    columns = (
+        SpinnerColumn(),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with _ctrl_c() as pressed, Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        yield _Seen(count, bar, pressed)
+
+
+class _Seen:
+    def __init__(self, count: int, bar: Progress, pressed: list):
+        self._count, self._bar, self._pressed = count, bar, pressed
+        self._task = bar.add_task("starting the judges", total=count, rate="")
+        self._kinds: Counter[str] = Counter()
+        self._begun = time.monotonic()
+
+    def __call__(self, entry: Entry) -> None:
+        if self._pressed:
+            raise KeyboardInterrupt
+        self._kinds[_kind(entry)] += 1
+        done = self._kinds.total()
+        rate = f"{done / max(time.monotonic() - self._begun, 0.1):.1f} a second"
+        self._bar.update(
+            self._task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
+        )
+        if not console.is_terminal:
+            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry)}")
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[list]:
+    """Yield what is no longer empty when Ctrl-C was pressed.
+
+    Python raises KeyboardInterrupt wherever it is at that moment. In a weak reference's callback, of which the
+    database has many, it prints that and goes on; here it is kept, and not printed.
+    """
+    pressed: list = []
+    handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
+
+    def note(*about) -> None:
+        pressed.append(about)
+        signal.default_int_handler(*about)
+
+    if handler is signal.default_int_handler:  # else it is to be ignored, or another's
+        signal.signal(signal.SIGINT, note)
+    sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
+    try:
+        yield pressed
+    finally:
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGINT, handler)
+
+
+def _kind(entry: Entry) -> str:
+    """Return in two words what became of a submission."""
+    if entry.refused:
+        return "not judged"
+    if entry.score is None:
+        return "to be judged again"
+    return "all right" if all(v.outcome is Outcome.PASSED for v in entry.verdicts) else "with mistakes"
+
+
+def _line(entry: Entry) -> str:
+    return f"{plain(entry.learner)} {entry.exercise}: " + (f"not judged: {plain(entry.refused)}" if entry.refused else _points(entry.score))
+
+
+def _points(score: float | None) -> str:
+    return "to be judged again" if score is None else f"{score:g}"
+
+
+def print_marks(entries: list[Entry]) -> None:
+    from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands need none of this
+
+    order = all_names()
+    table = Table(title="Marks", title_justify="left")
+    for column in ("learner", "exercise", "points", "what happened"):
+        table.add_column(column)
+    for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
+        most = sum(load(entry.exercise).checks.values())
+        points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
+        table.add_row(plain(entry.learner), entry.exercise, points, plain(_summary(entry)))
+    console.print(table)
+
+
+def _summary(entry: Entry) -> str:
+    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
+    if entry.refused:
+        return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
+    troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
+    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
+    return ", ".join(list(words)[:3]) if words else "all passed"
+
+
+def print_changes(changed: list) -> None:
+    """Print whose marks are others than before, and why."""
+    if not changed:
+        return
+    table = Table(title=f"Marks that changed: {len(changed)}", title_justify="left")
+    for column in ("learner", "exercise", "check", "before", "now", "why"):
+        table.add_column(column)
+    for change in sorted(changed, key=lambda c: (c.exercise, c.learner)):
+        table.add_row(plain(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
+    console.print(table)
+
+
+def print_matrix(found: dict) -> None:
+    for exercise, rows in found["mistakes"].items():
+        checks = next(iter(rows.values()))["checks"]
+        table = Table(
+            title=exercise,
+            title_justify="left",
+            caption=f"x: the check fails, as it should. {len(rows)} mistakes.",
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            collapse_padding=True,
+        )
+        table.add_column("mistake", no_wrap=True)
+        for number, _ in enumerate(checks, 1):
+            table.add_column(str(number), justify="center")
+        for name, row in rows.items():
+            table.add_row(name, *("x" if check in row["fails"] else "" for check in checks))
+        console.print(table)
+        console.print("  ".join(f"{number} {check}" for number, check in enumerate(checks, 1)))
+        right = found["variants"][exercise]
+        console.print(
+            f"{sum(not row['fails'] for row in right.values())} of {len(right)} right answers pass every check: {', '.join(right)}\n"
+        )
+    for problem in found["problems"]:
+        console.print(f"[red]problem[/red] {problem}")
+
+
+def print_attacks(results, level: str) -> int:
+    """Print each attack as it ends; return how many have succeeded."""
+    console.print(f"\nThe attack corpus against level {level}:")
+    count = succeeded = 0
+    for title, problems in results:
+        count, succeeded = count + 1, succeeded + bool(problems)
+        console.print(("[red]succeeded[/red]" if problems else "  [green]stopped[/green]") + f"  {escape(title)}", highlight=False)
+        for problem in problems:
+            console.print(f"             {escape(problem)}", highlight=False)
+    console.print(f"{count - succeeded} of {count} attacks were stopped")
+    return succeeded

@@ -1,0 +1,1 @@
+"""What nbgrader calls: autograde, zip_collect, export."""

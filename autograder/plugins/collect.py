@@ -1,0 +1,263 @@
+"""Collecting what a learning platform packed: archives are strangers' bytes too.
+
+nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes out of an archive only
+notebooks and scripts of the exercise, as plain files, counting bytes as they come; it believes no
+size, name or kind that the archive states. The *collector* says whose each file is.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
+
+from ..errors import Refused
+from ..intake.reading import MOST_BYTES
+from ..intake.submission import check_learner
+
+MEGABYTE = 1 << 20
+MOST_MEMBERS = 20_000
+MOST_TABLE = 4 * MEGABYTE  # of an archive's table of contents, which is read whole
+MOST_AT_REST, MOST_GROWTH = 64 * MEGABYTE, 25  # an archive may unpack to so much, and so many times its size
+KINDS = (".ipynb", ".py")
+ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar", ".zst")
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others take memory as the archive pleases
+# What zipfile raises on what is no archive that it can read.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError)
+PACK_ANEW = "Pack it anew with nothing but notebooks in it, or put the notebook itself into the archive folder"
+
+
+class Extractor(ExtractorPlugin):
+    """Takes the exercise's notebooks and scripts out of archives and leaves all else."""
+
+    def extract(self, archive_path: str, extracted_path: str) -> None:
+        exercise = self.parent.coursedir.assignment_id
+        for path in sorted(Path(archive_path).rglob("*")):
+            if path.is_dir() and not path.is_symlink():
+                continue
+            target = Path(extracted_path) / path.relative_to(archive_path)
+            for refusal in _taken(path, target, exercise):
+                self.log.error("Not collected: %s", refusal)
+
+
+class Collector(FileNameCollectorPlugin):
+    """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree.
+
+    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is nobody's:
+    the platform named the folder after who handed in, and that learner named the file.
+    """
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self._seen: set[str] = set()
+
+    def collect(self, submitted_file: str) -> dict | None:
+        path, exercise = Path(submitted_file), self.parent.coursedir.assignment_id
+        try:
+            told = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
+            return self._checked(told or {}, path, exercise)
+        except Refused as refusal:
+            self.log.error("Not collected: %s", refusal)
+            return None
+
+    def _learner_of(self, path: Path, exercise: str) -> str:
+        """Return the one learner that names tell of; an archive's own name counts where no other does."""
+        folder, archives = (
+            Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory)
+        )
+        inside = path.relative_to(folder)
+        archive = next((parent for parent in inside.parents if (archives / f"{parent}.zip").is_file()), Path())
+        before = re.fullmatch(rf"(.*?)[_-]?{exercise}(-\d+| ?\(\d+\))?", path.stem)
+        named = dict.fromkeys([*inside.relative_to(archive).parts[:-1], before.group(1) if before else ""])  # each once, outermost first
+        learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
+        if len(learners) > 1:
+            told = ", ".join(map(repr, learners))
+            raise Refused(
+                repr(str(inside)),
+                f"its name and its folders tell of different learners ({told})",
+                "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp",
+            )
+        return learners[0]
+
+    def _checked(self, told: dict, path: Path, exercise: str) -> dict:
+        learner = check_learner(told.get("student_id") or "")
+        if learner in self._seen and not told.get("timestamp"):
+            raise Refused(
+                f"{path.parent.name}/{path.name}",
+                f"there is another file of {learner}'s for {exercise}",
+                "Leave the right one in the archive folder and collect again",
+            )
+        self._seen.add(learner)
+        return {**told, "student_id": learner, "file_id": exercise}
+
+
+def is_wanted(name: str, exercise: str) -> bool:
+    """Return whether a file is called like the exercise, with what a platform adds before and after."""
+    stem, kind = os.path.splitext(name.rsplit("/", 1)[-1])
+    return kind in KINDS and bool(re.fullmatch(rf"(.*[_-])?{exercise}(-\d+| ?\(\d+\))?", stem))
+
+
+def alike(name: str) -> str:
+    """Return the name as a file system that is careless about case and accents may see it."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise `Refused` for a member's name that is no plain path downwards."""
+    parts = name.rstrip("/").split("/")
+    bad = (
+        ("a backslash is in its name", "\\" in name),
+        ("its name is a path from the root", name.startswith("/") or re.match(r"[A-Za-z]:", name)),
+        ("its name leads elsewhere", any(part in ("", ".", "..") for part in parts)),
+        ("its name has characters that cannot be seen", not name.isprintable()),
+        ("its name is too long", any(len(part.encode()) > 200 for part in parts if part.isprintable()) or len(parts) > 10),
+    )
+    for what, found in bad:
+        if found:
+            raise Refused(where, what, PACK_ANEW)
+
+
+def _taken(path: Path, target: Path, exercise: str) -> list[Refused]:
+    """Take what is wanted of one file in the archive folder; return what was refused."""
+    where = repr(path.name)
+    try:
+        check_name(path.name, where)
+        with _opened(path, where) as file:
+            if path.suffix == ".zip":
+                return _Archive(file, where, exercise).unpack(target.with_suffix(""))
+            if path.suffix in ARCHIVES:
+                raise Refused(where, "this kind of archive is not opened", "Pack it as .zip")
+            if is_wanted(path.name, exercise):
+                _write(_read(file, where), target, where)
+    except Refused as refusal:
+        return [refusal]
+    return []
+
+
+def _opened(path: Path, where: str):
+    """Return the file, opened; raises `Refused` for links, pipes and devices."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Refused(where, f"it cannot be opened ({error.strerror})", "Put the file itself there, not a link") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Refused(where, "it is not a plain file", "Put the file itself there")
+    return os.fdopen(fd, "rb")
+
+
+class _Archive:
+    """A zip archive of which nothing is believed; raises `Refused` if it is none."""
+
+    def __init__(self, file, where: str, exercise: str):
+        self._where, self._exercise = where, exercise
+        self._left = MOST_AT_REST + MOST_GROWTH * os.fstat(file.fileno()).st_size
+        try:
+            self._zip = zipfile.ZipFile(_Sipped(file))
+        except BROKEN as error:
+            raise Refused(where, f"it is not a zip archive that can be read ({error})", PACK_ANEW) from None
+        self._members = self._zip.infolist()
+        if len(self._members) > MOST_MEMBERS:
+            raise Refused(where, f"it has {len(self._members)} members and at most {MOST_MEMBERS} are read", PACK_ANEW)
+        self._alike = Counter(alike(member.filename) for member in self._members)
+
+    def unpack(self, target: Path) -> list[Refused]:
+        """Write the wanted members below `target`; return a refusal for each that may not be taken."""
+        refusals = []
+        for member in self._members:
+            where = f"{self._where}, {member.filename[:200]!r}"
+            if self._left < 0:
+                return [
+                    *refusals,
+                    Refused(where, "the archive unpacks to far more than its size; this member and the rest were left", PACK_ANEW),
+                ]
+            try:
+                self._take(member, where, target)
+            except Refused as refusal:
+                refusals.append(refusal)
+        return refusals
+
+    def _take(self, member: zipfile.ZipInfo, where: str, target: Path) -> None:
+        check_name(member.filename, where)
+        if member.is_dir():
+            return
+        if Path(member.filename).suffix.lower() in ARCHIVES:
+            raise Refused(
+                where,
+                "it is an archive in an archive, and is not opened",
+                "Put it into the archive folder by itself if a notebook is in it",
+            )
+        if is_wanted(member.filename, self._exercise):
+            self._check_member(member, where)
+            _write(self._read(member, where), target / member.filename, where)
+
+    def _check_member(self, member: zipfile.ZipInfo, where: str) -> None:
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        bad = (
+            ("it is not a plain file", kind not in (0, stat.S_IFREG)),
+            ("it is encrypted", member.flag_bits & 1),
+            ("it is compressed in an unusual way", member.compress_type not in METHODS),
+            ("another member has the same name, or one that differs only in case or accents", self._alike[alike(member.filename)] > 1),
+        )
+        for what, found in bad:
+            if found:
+                raise Refused(where, what, PACK_ANEW)
+
+    def _read(self, member: zipfile.ZipInfo, where: str) -> bytes:
+        try:
+            with self._zip.open(member) as file:
+                return _read(file, where, self._count)
+        except BROKEN as error:
+            raise Refused(where, f"it is broken ({error})", PACK_ANEW) from None
+
+    def _count(self, size: int) -> None:
+        self._left -= size
+
+
+class _Sipped(io.BufferedIOBase):
+    """A file of which nobody reads much at once: an archive says itself how long its table is."""
+
+    def __init__(self, file):
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(min(size, MOST_TABLE + 1) if size >= 0 else MOST_TABLE + 1)
+        if len(data) > MOST_TABLE:
+            raise zipfile.BadZipFile("its table of contents is too long")
+        return data
+
+
+def _read(file, where: str, count=lambda size: None) -> bytes:
+    """Return what is in a file; raises `Refused` when it is too much, whatever was announced."""
+    data = bytearray()
+    while piece := file.read(MEGABYTE):
+        count(len(piece))
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise Refused(
+                where,
+                f"it has more than {MOST_BYTES // MEGABYTE} MB",
+                "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again",
+            )
+    return bytes(data)
+
+
+def _write(data: bytes, target: Path, where: str) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(target, "xb") as file:
+            file.write(data)
+    except (FileExistsError, NotADirectoryError):
+        raise Refused(where, "something else of that name was there before it", PACK_ANEW) from None

@@ -1,0 +1,202 @@
+"""Judges on a cluster that is there already: a dask scheduler and its workers, of one thread each.
+
+Workers need the packages of requirements.txt and the sandbox. This project's own files, the hidden
+tests among them, travel from here to the workers; submissions and verdicts travel as text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import tarfile
+import time
+from concurrent.futures import Future
+from logging import getLogger
+
+from distributed import Client
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from .. import ROOT
+from ..errors import CannotGoOn
+from ..sandbox.levels import Level
+from .base import Judges
+
+log = getLogger("autograder")
+CONNECT_SECONDS = 30
+COUNT_SECONDS = 1.0
+CARRIED = ("autograder", "solutions", "book", "_toc.yml")
+
+
+class Cluster(Judges):
+    """Judges on every worker of a scheduler; raises `CannotGoOn` where one that is there cannot do it."""
+
+    def __init__(self, address: str, level: Level, ahead: int):
+        self._address, self._deserted = address, False
+        self._for_each, self._counted = ahead, 0.0
+        try:
+            self._client = Client(address, timeout=CONNECT_SECONDS)
+        except OSError as error:
+            raise CannotGoOn(f"the scheduler at {address} cannot be reached ({error}). Is `dask scheduler` running there?") from None
+        try:
+            workers = self._client.nthreads()
+            if not workers:
+                raise CannotGoOn(f"the scheduler at {address} has no workers. Start some: dask worker {address} --nthreads 1")
+            self._workers = len(workers)
+            self._client.subscribe_topic(JudgePlugin.name, _tell)
+            self._client.register_plugin(JudgePlugin(_packed(), level.name, JudgePlugin.versions()))
+        except BaseException as error:
+            self._client.close()
+            if isinstance(error, RuntimeError):  # a worker's `JudgePlugin` does not fit
+                raise CannotGoOn(str(error)) from None
+            raise
+        self._there = self._client.get_executor(pure=False)
+
+    def judge(self, task: str) -> Future[str]:
+        """Hand a task to a worker; raises `CannotGoOn` where the scheduler is gone, and with it all that it was given."""
+        if self._client.status != "running":
+            raise self._gone()
+        # As words of our own: the scheduler opens what is submitted, and could not import a function of ours.
+        call = f"__import__('distributed').get_worker().plugins[{JudgePlugin.name!r}].judge(task)"
+        return self._there.submit(eval, call, {"task": task})
+
+    @property
+    def ahead(self) -> int:
+        """As many for each worker that is there now: a batch system gives and takes them."""
+        if self._client.status == "running" and time.monotonic() > self._counted + COUNT_SECONDS:
+            self._workers = self._client.scheduler_info(n_workers=0).get("n_workers", self._workers)
+            self._counted = time.monotonic()
+        return self._for_each * max(1, self._workers)
+
+    def look(self) -> None:
+        """Say, once each time, that no worker is there, and that one is back; raises `CannotGoOn` where the scheduler is gone."""
+        if self._client.status != "running":
+            raise self._gone()
+        try:
+            deserted = not self._client.nthreads()
+        except OSError:
+            raise self._gone() from None
+        if deserted and not self._deserted:
+            log.warning(
+                "The scheduler at %s has no worker left. Grading waits for one: dask worker %s --nthreads 1", self._address, self._address
+            )
+        if self._deserted and not deserted:
+            log.warning("The scheduler at %s has a worker again. Grading goes on.", self._address)
+        self._deserted = deserted
+
+    def _gone(self) -> CannotGoOn:
+        return CannotGoOn(
+            f"the scheduler at {self._address} is gone. Nothing is lost: start it and its workers, and run the same command again"
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _tell(event: tuple[float, str]) -> None:
+    log.warning("%s. It was sent away and has judged nothing; grading goes on without it.", event[1])
+
+
+class JudgePlugin(WorkerPlugin):
+    """Makes a judge of a worker, now and of each that joins later; one that does not fit judges nothing.
+
+    It travels as source and imports for itself: a worker with another Python, or without torch, has to say so.
+    """
+
+    name = "attention-by-hand"
+
+    def __init__(self, packed: bytes, level: str, versions: str):
+        self._made = self._packed, self._level, self._versions = packed, level, versions
+
+    def __reduce__(self):
+        source = "from distributed.diagnostics.plugin import WorkerPlugin\n" + inspect.getsource(JudgePlugin)
+        return eval, ("exec(source, space) or space['JudgePlugin'](*made)", {"source": source, "space": {}, "made": self._made})
+
+    @staticmethod
+    def versions() -> str:
+        """Return what marks could depend on."""
+        import platform
+
+        try:
+            from torch import __version__ as torch
+        except ImportError:
+            torch = "missing"
+        return f"Python {'.'.join(platform.python_version_tuple()[:2])} and torch {torch}"
+
+    def setup(self, worker) -> None:
+        """Unpack the project's files; raises `RuntimeError` on a worker that does not fit, which dask logs there and we here."""
+        self._worker, self._leaving = worker, False
+        try:
+            self._misfit = self._wrong_kind() or self._unpack() or self._wrong_place()
+        except Exception as error:  # a full disk, say
+            self._misfit = f"{type(error).__name__}: {error}"
+        if self._misfit:
+            self._misfit = f"worker {worker.address}: {self._misfit}"
+            raise RuntimeError(self._misfit)
+
+    def _wrong_kind(self) -> str:
+        threads, versions = self._worker.state.nthreads, self.versions()
+        if threads > 1:
+            return f"it has {threads} threads, which draw from the same random numbers: marks could differ. Start it with --nthreads 1, and with --nworkers {threads} for as many judges"
+        if versions != self._versions:
+            return f"it has {versions}, and here are {self._versions}: marks could differ. Install the same requirements.txt there"
+        return ""
+
+    def _unpack(self) -> None:
+        import hashlib
+        import io
+        import os
+        import sys
+        import tarfile
+
+        folder = os.path.join(self._worker.local_directory, f"attention-{hashlib.sha256(self._packed).hexdigest()[:16]}")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(self._packed)) as archive:
+            archive.extractall(folder, filter="data")
+        # What an earlier run brought is forgotten, code and folder.
+        sys.path[:] = [path for path in sys.path if "attention-" not in os.path.basename(path)]
+        sys.path.insert(0, folder)
+        for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+            del sys.modules[name]
+
+    def _wrong_place(self) -> str:
+        from ..errors import CannotGoOn
+        from ..sandbox.client import Zygote
+        from ..sandbox.levels import named
+
+        try:
+            Zygote(named(self._level)).close()
+        except CannotGoOn as error:
+            return str(error)
+        return ""
+
+    def judge(self, task: str) -> str:
+        """Return the verdicts on a task; a worker that does not fit leaves it to others."""
+        from distributed import Reschedule
+
+        if self._misfit:  # it joined later: with one that was there at the start, nothing is submitted
+            self._worker.loop.add_callback(self._leave)
+            raise Reschedule
+        from autograder.judging.one import judged_text
+
+        return judged_text(task)
+
+    async def _leave(self) -> None:
+        if not self._leaving:
+            self._leaving = True
+            self._worker.log_event(self.name, self._misfit)
+            await self._worker.close_gracefully(reason=self._misfit)
+
+
+def _packed() -> bytes:
+    """Return the project's files that judging needs, in one piece."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in CARRIED:
+            archive.add(ROOT / name, arcname=name, filter=_carried)
+    return packed.getvalue()
+
+
+def _carried(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Return what travels: of the book only its chapters, which an exercise's header names."""
+    of_the_book = member.isfile() and member.name.startswith("book/") and not member.name.endswith(".md")
+    return None if of_the_book or "__pycache__" in member.name else member

@@ -1,0 +1,152 @@
+"""Judges in processes of their own: for each a pipe, and a thread of this process that hands it one task after the other.
+
+Not the standard library's pool of processes: its judges would share two queues and their locks, and whichever is killed
+while it holds one keeps all others waiting, or takes what they were at with it. Here a judge that dies costs what it was at.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+
+from ..errors import CannotGoOn
+from ..sandbox.forkserver import ForkServer
+from . import child, preload
+from .base import AHEAD, JudgeDied, Judges
+
+STARTS = 3
+LEAVE_SECONDS = 10  # for a judge that is asked to go
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A task and where its verdicts are waited for."""
+
+    task: str
+    verdicts: Future[str]
+
+
+class Pool(Judges):
+    """So many judges, each started anew when it has died."""
+
+    def __init__(self, jobs: int, forkserver: ForkServer):
+        self.ahead = AHEAD * jobs
+        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._over = threading.Event()
+        self._judges = [_Judge(forkserver, self._orders, self._over) for _ in range(jobs)]
+
+    def judge(self, task: str) -> Future[str]:
+        order = _Order(task, Future())
+        self._orders.put(order)
+        return order.verdicts
+
+    def close(self) -> None:
+        self._dismiss()
+        for judge in self._judges:
+            judge.join()
+
+    def end(self) -> None:
+        self._over.set()
+        self._dismiss()
+        for judge in self._judges:
+            judge.stop()
+        for judge in self._judges:
+            judge.join()
+
+    def _dismiss(self) -> None:
+        for _ in self._judges:
+            self._orders.put(None)
+
+
+class _Judge:
+    """One judge: its process, and the thread that talks to it. The process starts at once, and so does its zygote."""
+
+    def __init__(self, forkserver: ForkServer, orders: SimpleQueue[_Order | None], over: threading.Event):
+        self._forkserver, self._orders, self._over = forkserver, orders, over
+        self._lock = threading.Lock()  # of the process: one thread starts it, another may stop it
+        self._process: BaseProcess | None = None
+        self._link: Connection | None = None
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def stop(self) -> None:
+        """End the process, whatever it is at; its thread sees that and ends too."""
+        with self._lock:
+            process = self._process
+        if process is None:
+            return
+        process.terminate()
+        process.join(LEAVE_SECONDS)
+        if process.is_alive():  # somebody has stopped it, and it hears nothing
+            process.kill()
+            process.join()
+
+    def _serve(self) -> None:
+        try:
+            self._start()
+        except CannotGoOn:
+            pass  # the first task will tell
+        while (order := self._orders.get()) is not None:
+            if order.verdicts.set_running_or_notify_cancel():
+                self._judge(order)
+        self._leave()
+
+    def _judge(self, order: _Order) -> None:
+        """Have a task judged; the future gets the verdicts, or why there are none."""
+        try:
+            order.verdicts.set_result(self._answer(order.task))
+        except Exception as error:
+            order.verdicts.set_exception(error)
+
+    def _answer(self, task: str) -> str:
+        """Return the verdicts; raises `CannotGoOn`, `JudgeDied`."""
+        link = self._start()
+        try:
+            link.send_bytes(task.encode())
+            return child.answer_of(link.recv_bytes())
+        except (EOFError, OSError):
+            self._leave()
+            raise JudgeDied("the process that judged it ended") from None
+
+    def _start(self) -> Connection:
+        """Return the link to the process, started if there is none; raises `CannotGoOn` where that fails time after time."""
+        reason = "they end as soon as they have begun"
+        for _ in range(STARTS):
+            if self._over.is_set():
+                raise CannotGoOn("grading was ended")
+            if self._link is not None and self._process is not None and self._process.is_alive():
+                break
+            try:
+                self._start_once()
+            except (EOFError, OSError) as error:  # what starts it was itself ended
+                reason = f"{type(error).__name__}: {error}"
+        if self._link is not None:
+            return self._link
+        raise CannotGoOn(
+            f"the judges' processes cannot be started ({reason}). Nothing is lost: run the same command again, with --jobs 1 if this lasts"
+        )
+
+    def _start_once(self) -> None:
+        context = preload.context()
+        self._leave()
+        mine, theirs = context.Pipe()
+        process = context.Process(target=child.main, args=(theirs, self._forkserver.level, self._forkserver.link), daemon=True)
+        with theirs, self._lock:
+            process.start()
+            self._process, self._link = process, mine
+
+    def _leave(self) -> None:
+        """Let the process go: it ends when its link does."""
+        if self._link is not None:
+            self._link.close()
+        if self._process is not None:
+            self.stop()
+        with self._lock:
+            self._process = self._link = None

@@ -1,0 +1,1 @@
+"""What is kept of a course: its folders, the journal of verdicts, the gradebook, annotated notebooks."""

@@ -1,0 +1,90 @@
+"""Where a course's learners live: _course/ and what is in it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import ROOT
+from ..errors import CannotGoOn, Refused
+from ..files import write_whole
+
+
+def course_root() -> Path:
+    """Return the folder of the learners' files: _course/, or what ATTENTION_COURSE names."""
+    return Path(os.environ.get("ATTENTION_COURSE", ROOT / "_course")).absolute()
+
+
+@dataclass(frozen=True)
+class Course:
+    """The folders of one course; nbgrader_config.py names the same ones."""
+
+    root: Path = field(default_factory=course_root)
+    database: str | None = field(default_factory=lambda: os.environ.get("ATTENTION_DB"))  # a URL, where the gradebook is not a file
+
+    @property
+    def submitted(self) -> Path:
+        return self.root / "submitted"
+
+    @property
+    def gradebook_url(self) -> str:
+        return self.database or f"sqlite:///{self.root / 'gradebook.db'}"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The folders that grading writes to."""
+        return tuple(self.root / name for name in ("verdicts", "autograded", "feedback"))
+
+    def autograded(self, learner: str, exercise: str) -> Path:
+        return self.root / "autograded" / learner / exercise / f"{exercise}.ipynb"
+
+    def feedback(self, learner: str, exercise: str) -> Path:
+        return self.root / "feedback" / learner / exercise / f"{exercise}.html"
+
+    def journal(self, learner: str, exercise: str) -> Path:
+        return self.root / "verdicts" / learner / f"{exercise}.json"
+
+    def learners(self) -> Iterator[str]:
+        """Yield the names of all who have handed something in, in order."""
+        folders = self.submitted.iterdir() if self.submitted.is_dir() else ()
+        yield from sorted(f.name for f in folders if f.is_dir())
+
+    def submissions(self, exercises: list[str]) -> list[tuple[str, str]]:
+        """Return (learner, exercise) for everything that was handed in, readable or not."""
+        return [(learner, name) for learner in self.learners() for name in exercises if (self.submitted / learner / name).exists()]
+
+    def handed_in(self, learner: str, exercise: str) -> Path:
+        """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""
+        folder = self.submitted / learner / exercise
+        if folder.is_symlink() or folder.parent.is_symlink():
+            raise Refused(f"{learner}/{exercise}", "the folder is a link", "Hand in the notebook file itself, not a link")
+        files = (folder / f"{exercise}{kind}" for kind in (".ipynb", ".py"))
+        found = next((f for f in files if os.path.lexists(f)), None)
+        if found is None:
+            raise Refused(
+                f"{learner}/{exercise}", f"there is no {exercise}.ipynb or {exercise}.py", "Hand in the notebook under its own name"
+            )
+        return found
+
+    def seed(self) -> int:
+        """Return the number that all hidden tests of this course draw from: drawn once, then kept.
+
+        It is the same for everybody, so that all answer the same questions, and a second grading
+        gives the same marks. Deleting the file draws a new one.
+        """
+        path = self.root / "seed"
+        if not path.is_file():
+            write_whole(path, f"{secrets.randbits(63)}\n")
+        told = path.read_text(encoding="utf-8").strip()
+        if not told.isdecimal():
+            raise CannotGoOn(
+                f"{path} must hold one number and holds {told[:40]!r}. Write the course's number back, or delete the file: then a new one is drawn, and all is judged again"
+            )
+        return int(told)

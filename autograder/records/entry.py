@@ -1,0 +1,39 @@
+"""What became of one submission."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kit.outcome import Outcome, Verdict
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One submission's verdicts and what they rest on, or the reason why it could not be read."""
+
+    learner: str
+    exercise: str
+    keys: dict[str, str]  # what a verdict depends on, by name; `tests:CHECK` for one check alone
+    verdicts: tuple[Verdict, ...] = ()
+    refused: str = ""
+
+    @property
+    def of(self) -> tuple[str, str]:
+        """Return the learner and the exercise."""
+        return self.learner, self.exercise
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Return the points by check; None where it is still to be judged."""
+        return {verdict.check: verdict.score for verdict in self.verdicts}
+
+    @property
+    def score(self) -> float | None:
+        """Return the points in all; None if it was refused or a check is still to be judged."""
+        scores = self.scores.values()
+        return None if self.refused or None in scores else sum(scores)
+
+    @property
+    def settled(self) -> bool:
+        """Return whether nothing of it has to be judged again."""
+        return bool(self.verdicts) and all(v.outcome is not Outcome.JUDGE_FAILED for v in self.verdicts)

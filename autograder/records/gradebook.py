@@ -1,0 +1,311 @@
+"""nbgrader's gradebook, written by one hand and in nbgrader's own schema."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging import getLogger
+from pathlib import Path
+from threading import Timer
+
+from alembic.script import ScriptDirectory
+from nbformat import NotebookNode
+from nbgrader import api
+from nbgrader.api import (
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    InvalidEntry,
+    MissingEntry,
+    Notebook,
+    SolutionCell,
+    SourceCell,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    app_log,
+)
+from nbgrader.preprocessors import ComputeChecksums, LockCells, NbGraderPreprocessor, SaveCells
+from sqlalchemy import Connection, Engine, Row, bindparam, event, insert, select, tuple_, update
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+
+from ..errors import GradebookAway, GradebookBusy, MarksByHand, NoSpace
+from ..exercise.model import Exercise
+from ..exercise.notebook import source_notebook
+from ..files import beside_of, put_in_place
+from ..kit.cells import SETUP
+from .entry import Entry
+
+log = getLogger("autograder")
+PATIENCE = 60.0  # seconds that SQLite waits for a locked gradebook
+SAY_AFTER = 3.0
+
+
+def find_own_commands() -> None:
+    """Put this environment's commands on the path: `nbgrader db upgrade` calls alembic by name."""
+    own = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", "")
+    if own not in path.split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([own, path])
+
+
+def ask_no_program() -> None:
+    """Let a new gradebook learn its version from nbgrader's own folder: nbgrader would start a program to read it there."""
+    api.get_alembic_version = lambda: ScriptDirectory(str(Path(api.__file__).parent / "alembic")).get_current_head()
+
+
+def be_patient() -> None:
+    """Let every gradebook that this process opens wait while another program holds it.
+
+    Not by `?timeout=` in the URL: `nbgrader db upgrade` takes all of the URL for a file's name.
+    """
+    if not event.contains(Engine, "connect", _wait_when_locked):
+        event.listen(Engine, "connect", _wait_when_locked)
+
+
+def _wait_when_locked(connection, record) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute(f"pragma busy_timeout = {PATIENCE * 1000:.0f}")
+
+
+def opened(url: str) -> Gradebook:
+    """Return the gradebook at `url`, made if there is none; raises `GradebookBusy` or `NoSpace`."""
+    ask_no_program()
+    be_patient()
+    if make_url(url).get_backend_name() != "sqlite":
+        with _in_words(url):
+            return Gradebook(url)
+    with _in_words(url):
+        _make(Path(make_url(url).database))
+        with _said():
+            gradebook = Gradebook(url)
+    # What is read for a change must not change until the change is made, and the wait comes first.
+    event.listen(gradebook.engine, "begin", _begin_at_once)
+    return gradebook
+
+
+def _make(path: Path) -> None:
+    """Make an empty gradebook where there is none. nbgrader makes one in many steps, and would
+    take one that was left after the first steps for a finished one."""
+    if path.exists():
+        return
+    beside = beside_of(path)
+    try:
+        Gradebook(f"sqlite:///{beside}").close()
+        put_in_place(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _begin_at_once(connection: Connection) -> None:
+    with _said():
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say so when this takes long. SQLite waits by itself and tells nobody."""
+    words = Timer(SAY_AFTER, log.warning, ["The gradebook is in use by another program; waiting for up to %g seconds.", PATIENCE])
+    words.daemon = True
+    words.start()
+    try:
+        yield
+    finally:
+        words.cancel()
+
+
+@contextmanager
+def _in_words(url: str) -> Iterator[None]:
+    """Raise what a database says of being locked, full or away as an error for a person."""
+    try:
+        yield
+    except (OperationalError, InvalidEntry) as error:
+        path = make_url(url).database
+        if make_url(url).get_backend_name() != "sqlite":
+            raise GradebookAway(make_url(url).render_as_string(hide_password=True), str(getattr(error, "orig", error))) from error
+        if "database is locked" in str(error):
+            raise GradebookBusy(path) from error
+        if "database or disk is full" in str(error):
+            raise NoSpace(path) from error
+        raise
+
+
+@contextmanager
+def whole(gradebook: Gradebook) -> Iterator[None]:
+    """Make one transaction of what is done inside: all of it is entered, or nothing.
+
+    nbgrader's functions commit at each step. Here they join a transaction that is not theirs,
+    and their commits do no more than write the rows into it.
+    """
+    session, engine = gradebook.db, gradebook.engine
+    with _in_words(str(engine.url)), _quiet(), engine.connect() as connection:
+        transaction = connection.begin()
+        session.remove()
+        session.configure(bind=connection, join_transaction_mode="rollback_only")
+        try:
+            yield
+            session.flush()
+            with _said():  # readers can keep a commit waiting, too
+                transaction.commit()
+        finally:
+            session.remove()
+            session.configure(bind=engine, join_transaction_mode="conditional_savepoint")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep nbgrader from printing a traceback for each error that it hands on to us anyway."""
+    before, app_log.disabled = app_log.disabled, True
+    try:
+        yield
+    finally:
+        app_log.disabled = before
+
+
+def prepare(gradebook: Gradebook, url: str, exercise: Exercise) -> None:
+    """Enter the exercise with its cells and points, as `nbgrader generate_assignment` does.
+
+    Raises `MarksByHand` if the exercise has lost a cell that a person has marked.
+    """
+    about = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
+    notebook = source_notebook(exercise)
+    with whole(gradebook):
+        gradebook.update_or_create_assignment(exercise.name)
+        _follow_changes(gradebook, exercise)
+        for step in (LockCells(), ComputeChecksums(), SaveCellsHere(gradebook)):
+            notebook, about = step.preprocess(notebook, about)
+
+
+class SaveCellsHere(SaveCells):
+    """nbgrader's step, on a gradebook that is open already: its own would be another transaction."""
+
+    def __init__(self, gradebook: Gradebook):
+        super().__init__()
+        self.gradebook = gradebook
+
+    def preprocess(self, notebook: NotebookNode, resources: dict):
+        self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
+        self.new_grade_cells, self.new_solution_cells, self.new_task_cells, self.new_source_cells = {}, {}, {}, {}
+        NbGraderPreprocessor.preprocess(self, notebook, resources)
+        self._create_notebook(notebook)
+        return notebook, resources
+
+
+def _follow_changes(gradebook: Gradebook, exercise: Exercise) -> None:
+    """Give the exercise the cells that it has now. Once there are marks, nbgrader refuses to."""
+    try:
+        notebook = gradebook.find_notebook(exercise.name, exercise.name)
+    except MissingEntry:
+        return
+    answers, setup = [c.id for c in exercise.answers], [c.id for c in exercise.cells if c.kind == SETUP]
+    _follow(gradebook, exercise, notebook, notebook.grade_cells, GradeCell, list(exercise.checks), max_score=0, cell_type="code")
+    _follow(gradebook, exercise, notebook, notebook.solution_cells, SolutionCell, answers)
+    _follow(gradebook, exercise, notebook, notebook.source_cells, SourceCell, [*exercise.checks, *answers, *setup], cell_type="code")
+    gradebook.db.flush()
+    gradebook.db.expire_all()
+
+
+def _follow(gradebook: Gradebook, exercise: Exercise, notebook: Notebook, cells: list, kind: type, names: list[str], **more) -> None:
+    for cell in [c for c in cells if c.name not in names]:
+        for row in _emptied(exercise, cell):
+            gradebook.db.delete(row)
+        gradebook.db.delete(cell)
+    for name in set(names) - {c.name for c in cells}:
+        gradebook.db.add(kind(name=name, notebook=notebook, **more))
+
+
+def _emptied(exercise: Exercise, cell: BaseCell | SourceCell) -> list[Grade | Comment]:
+    """Return the rows that go with a cell; raises `MarksByHand` if a person wrote into one."""
+    if isinstance(cell, SourceCell):
+        return []
+    by_hand = [g for g in cell.grades if g.manual_score is not None or g.extra_credit] + [c for c in cell.comments if c.manual_comment]
+    if by_hand:
+        raise MarksByHand(exercise.name, cell.name, sorted({row.student.id for row in by_hand}))
+    return [*cell.grades, *cell.comments]
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What a person gave to one submission: marks by check, comments by answer cell."""
+
+    marks: dict[str, float]
+    comments: dict[str, str]
+
+
+def record(gradebook: Gradebook, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+    """Enter the marks of submissions, all or none; a mark or comment given by hand is never touched.
+
+    What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns
+    what persons gave to each, by learner and exercise.
+    """
+    by_hand: dict[tuple[str, str], ByHand] = {}
+    with whole(gradebook):
+        for name in {entry.exercise for entry in entries}:
+            by_hand |= _enter(gradebook, name, [entry for entry in entries if entry.exercise == name])
+    return by_hand
+
+
+def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+    """Enter submissions of one exercise.
+
+    In nbgrader's tables but not by its functions, which ask for every cell of every row one at a time.
+    """
+    session, notebook = gradebook.db, gradebook.find_notebook(exercise, exercise)
+    cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=notebook.id).all()
+    checks, answers = ([cell for cell in cells if cell.type == kind] for kind in ("GradeCell", "SolutionCell"))
+    _made(session, Student, [{"id": entry.learner} for entry in entries])
+    assignments = _made(
+        session, SubmittedAssignment, [{"assignment_id": notebook.assignment_id, "student_id": entry.learner} for entry in entries]
+    )
+    mine = _made(session, SubmittedNotebook, [{"notebook_id": notebook.id, "assignment_id": row.id} for row in assignments])
+    grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
+    comments = iter(_made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers]))
+    rows = [(entry, {cell.name: next(grades) for cell in checks}, {cell.name: next(comments) for cell in answers}) for entry in entries]
+    _mark(session, rows)
+    return {entry.of: _given(entry, *theirs) for entry, *theirs in rows}
+
+
+def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:
+    """Return the rows that have these values, in their order; those that are missing are added."""
+    if not wanted:
+        return []
+    table = kind.__table__
+    names = tuple(wanted[0])
+    query = select(table).where(tuple_(*(table.c[name] for name in names)).in_([tuple(row.values()) for row in wanted]))
+    have = {tuple(getattr(row, name) for name in names): row for row in session.execute(query)}
+    missing = [row for row in wanted if tuple(row.values()) not in have]
+    if missing:
+        session.execute(insert(table), missing)
+        return _made(session, kind, wanted)
+    return [have[tuple(row.values())] for row in wanted]
+
+
+def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> None:
+    """Write the marks into the rows that wait for them."""
+    marks = []
+    for entry, grades, _ in rows:
+        for check, grade in grades.items():
+            score = entry.scores.get(check)
+            marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
+    table = Grade.__table__
+    changed = (
+        update(table).where(table.c.id == bindparam("row")).values(auto_score=bindparam("score"), needs_manual_grade=bindparam("person"))
+    )
+    session.execute(changed, marks)
+
+
+def _given(entry: Entry, grades: dict[str, Row], comments: dict[str, Row]) -> ByHand:
+    """Return what persons gave: marks, with their part added as nbgrader's own `score` does, and comments."""
+    marks = {}
+    for check, grade in grades.items():
+        if grade.manual_score is not None or grade.extra_credit:
+            mark = entry.scores.get(check) if grade.manual_score is None else grade.manual_score
+            marks[check] = (mark or 0.0) + (grade.extra_credit or 0.0)
+    return ByHand(marks, {cell: comment.manual_comment for cell, comment in comments.items() if comment.manual_comment})

@@ -1,0 +1,102 @@
+"""What the judge said of each submission, on disk, so that nothing is judged twice or lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from .. import ROOT
+from ..exercise.cache import cached, digest
+from ..exercise.model import Exercise
+from ..exercise.test_file import needed_by
+from ..intake.submission import Submission
+from ..judging.task import verdict_of
+from ..kit.outcome import Outcome
+from ..limits import Limits
+from ..sandbox.levels import Level
+from .course import Course
+from .entry import Entry
+
+JUDGE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # what verdicts depend on
+LIBRARIES = ("torch", "numpy", "ipython")
+WHY = {
+    "answers": "the answers changed",
+    "given": "the exercise's own cells changed",
+    "seed": "the course's seed changed",
+    "limits": "the limits changed",
+    "level": "the sandbox's level changed",
+    "judge": "the judge changed",
+    "tests": "the tests of this check changed",
+    "mistakes": "the known mistakes or their hints changed",
+}
+
+
+def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits, level: Level) -> dict[str, str]:
+    """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
+    told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
+    limited = asdict(limits.allowing(exercise.seconds))
+    return {
+        "answers": _name(asdict(submission)),
+        "seed": _name(seed),
+        "limits": _name(limited),
+        "level": level.name,
+        "judge": _judge(),
+        **told,
+    }
+
+
+@cached()
+def _keys_of_exercise(folder, content: str) -> dict[str, str]:
+    from ..exercise.reading import read
+
+    exercise = read(folder)
+    given = [[cell.id, cell.kind, cell.source] for cell in exercise.code]
+    tests = {f"tests:{check}": _name([points, needed_by(exercise, check)]) for check, points in exercise.checks.items()}
+    return {"given": _name([given, exercise.forbidden]), "mistakes": _name((folder / "mistakes.py").read_text(encoding="utf-8")), **tests}
+
+
+@lru_cache
+def _judge() -> str:
+    here = ROOT / "autograder"
+    made = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE]
+    return _name([made, platform.python_version(), *map(version, LIBRARIES)])
+
+
+def _name(thing) -> str:
+    return hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str, str]:
+    """Return the checks whose verdicts may not hold any more, each with the reason.
+
+    A mistake is named by all that fails: where one check is judged again, those that failed are too.
+    """
+    changed = [name for name in keys if known.keys.get(name) != keys[name]]
+    if common := [name for name in changed if name not in ("mistakes",) and not name.startswith("tests:")]:
+        return dict.fromkeys(checks, " and ".join(WHY[name] for name in common))
+    verdicts = {verdict.check: verdict for verdict in known.verdicts}
+    found = {name.removeprefix("tests:"): WHY["tests"] for name in changed if name.startswith("tests:")}
+    found |= {check: "it was not judged" for check in checks if check not in verdicts or verdicts[check].outcome is Outcome.JUDGE_FAILED}
+    if found or changed:
+        found |= {check: WHY["mistakes"] for check in checks if check not in found and verdicts[check].outcome is not Outcome.PASSED}
+    return found
+
+
+def file(course: Course, entry: Entry) -> tuple[Path, str]:
+    """Return where an entry is kept, and what stands there."""
+    return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
+
+
+def read(course: Course, learner: str, exercise: str) -> Entry | None:
+    """Return the entry, or None where there is none, it is damaged or another version wrote it."""
+    try:
+        payload = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
+        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_of, payload["verdicts"]))})
+        return entry if all(isinstance(key, str) for key in entry.keys.values()) else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None

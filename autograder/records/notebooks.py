@@ -1,0 +1,33 @@
+"""The notebook that instructors see: the master's cells, the learner's answers, the judge's words."""
+
+from __future__ import annotations
+
+from nbformat import NotebookNode, from_dict
+
+from ..exercise.model import Exercise
+from ..exercise.notebook import released_notebook
+from ..intake.submission import Submission
+from ..kit.outcome import Verdict
+from ..kit.show import as_html, as_text
+
+
+def rebuilt(exercise: Exercise, submission: Submission) -> NotebookNode:
+    """Return the released notebook with the submission's answers in it; nothing else is taken over."""
+    notebook = released_notebook(exercise)
+    for cell in notebook.cells:
+        if cell.id in submission.answers:
+            cell.source = submission.answers[cell.id]
+    return notebook
+
+
+def annotated(notebook: NotebookNode, verdicts: list[Verdict]) -> NotebookNode:
+    """Return the notebook with each verdict as the output of its check."""
+    by_check = {verdict.check: verdict for verdict in verdicts}
+    for cell in notebook.cells:
+        verdict = by_check.get(cell.id)
+        if verdict is not None:
+            cell.execution_count = None
+            shown = {"text/html": as_html(verdict), "text/plain": as_text(verdict)}
+            # Not by new_output, which checks each against the format: writing checks the whole notebook once.
+            cell.outputs = [from_dict({"output_type": "display_data", "metadata": {}, "data": shown})]
+    return notebook

@@ -1,8 +1,0 @@
-"""Right answers in other styles. Parsed, never imported; see autograder/known.py."""
-
-
-class added_to_itself:
-    """A sum in place of a product."""
-
-    def twice(x):
-        return x + x
