@@ -77,10 +77,11 @@ def _lines(value) -> str:
 
 def _suspects(exercise: Exercise) -> list[dict]:
     from ..judging.naming import suspect  # it needs torch, and whoever only enters marks does not
-    from ..kit.suite import VISIBLE_SEED
+    from .jitter import steady_print
 
     tests = [test for test in exercise.tests if not test.hidden]
-    return [asdict(suspect(exercise, mistake, tests, VISIBLE_SEED)) for mistake in exercise.mistakes]
+    prints = {m.name: {test.name: steady_print(exercise.name, m.name, test) for test in tests} for m in exercise.mistakes}
+    return [asdict(suspect(mistake, prints[mistake.name])) for mistake in exercise.mistakes]
 
 
 def visible_tests(exercise: Exercise) -> str:

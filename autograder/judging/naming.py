@@ -40,9 +40,8 @@ def named(exercise: Exercise, findings: list[Finding], seed: int) -> list[Verdic
     ]
 
 
-def suspect(exercise: Exercise, mistake: Known, tests: list[Test], seed: int) -> Suspect:
-    """Return a known mistake with the fingerprints that it leaves in tests."""
-    prints = {test.name: print_of(exercise.name, mistake.name, test.name, seed) for test in tests}
+def suspect(mistake: Known, prints: dict[str, dict | None]) -> Suspect:
+    """Return a known mistake with the fingerprints that it leaves, by test."""
     left = {name: print_ for name, print_ in prints.items() if print_}
     return Suspect(mistake.name, mistake.title, mistake.hint, list(mistake.fails), left)
 
@@ -52,8 +51,9 @@ def _mistake(exercise: Exercise, finding: Finding, failed: set[str], seed: int) 
     if finding.test is None or finding.print is None:
         return None
     check, drawn = finding.verdict.check, seed if finding.test.hidden else VISIBLE_SEED
-    suspects = [suspect(exercise, m, [finding.test], drawn) for m in exercise.mistakes if check in m.fails]
-    return fingerprint.recognise(check, finding.test.name, finding.print, lambda: failed, suspects)
+    test = finding.test.name
+    suspects = [suspect(m, {test: print_of(exercise.name, m.name, test, drawn)}) for m in exercise.mistakes if check in m.fails]
+    return fingerprint.recognise(check, test, finding.print, lambda: failed, suspects)
 
 
 def _two_mistakes(exercise: Exercise, finding: Finding, failed: set[str], seen: set[str], seed: int) -> Named | None:

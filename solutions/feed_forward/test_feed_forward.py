@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit import expect, expect_trained, gpu, hidden, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -130,7 +130,7 @@ def test_one_word_of_fresh_sentences_is_changed(learner, reference, draw):
 def test_every_number_learns(learner):
     """From 2 numbers to 3 units and back, with biases, there are 17 numbers to learn. How does a module know which numbers are to be trained, and does a gradient find them?"""
     trained = _network(learner, ALL_ON).trained(torch.arange(1.0, 11.0).reshape(1, 5, 2))
-    expect(trained, (17, 17), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(trained, 17)
 
 
 @hidden("trains")
@@ -139,7 +139,7 @@ def test_every_number_of_a_fresh_network_learns(learner, draw):
     for d_model, d_ff in ((5, 7), (11, 3)):
         count = 2 * d_model * d_ff + d_ff + d_model
         trained = _network(learner, _positive(draw, d_model, d_ff)).trained(draw(2, 3, d_model).abs())
-        expect(trained, (count, count), "numbers that can learn, and numbers that a gradient reaches")
+        expect_trained(trained, count)
 
 
 @visible("fold")

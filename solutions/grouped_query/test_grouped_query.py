@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit import expect, expect_trained, gpu, hidden, visible
 from autograder.kit.outcome import Raised, Stopped, Wrong
 
 
@@ -149,7 +149,7 @@ def test_module_hands_fresh_masks_on(learner, draw):
 def test_what_six_heads_and_two_learn(learner):
     """The queries and the output have 12 columns each, keys and values 2 heads of 2. How many numbers are that, and does a gradient find all of them?"""
     came = learner.GroupedQueryAttention(12, 6, 2).trained(torch.eye(12)[None])
-    expect(came, (384, 384), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 384)
 
 
 @hidden("trains")
@@ -158,7 +158,7 @@ def test_what_fresh_heads_learn(learner, draw):
     for d_model, num_heads, num_kv_heads in ((10, 5, 1), (12, 4, 2), (6, 3, 3)):
         count = 2 * d_model**2 + 2 * d_model * (d_model // num_heads) * num_kv_heads
         came = learner.GroupedQueryAttention(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads).trained(draw(2, 3, d_model))
-        expect(came, (count, count), "numbers that can learn, and numbers that a gradient reaches")
+        expect_trained(came, count)
 
 
 @visible("pool")

@@ -6,11 +6,12 @@ are, a fresh process is asked, in which no module has run: nothing that a module
 to answer.
 """
 import math
+from contextlib import nullcontext
 
 import torch
 
-from autograder.kit import expect, gpu, hidden, visible
-from autograder.kit.outcome import Raised, Stopped, Wrong
+from autograder.kit import expect, expect_trained, gpu, hidden, visible
+from autograder.kit.outcome import Raised, Stopped, Wrong, known_by
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
 REFUSALS = ("IndexError", "ValueError")
@@ -51,7 +52,7 @@ def test_fresh_odd_widths(learner, reference, draw):
 def test_place_ten_thousand(learner):
     """A hand that has turned by 5623.4 radians points somewhere between 0 and 6.3. If a number has seven digits, how many are left to say where?"""
     # Only the last place is compared, so that it can be read.
-    expect(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:], _place_ten_thousand(), "place 10,000")
+    _expect_place_ten_thousand(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:])
 
 
 @hidden("far")
@@ -78,7 +79,7 @@ def test_two_words_later_with_two_hands(learner):
 def test_ten_thousand_words_later(learner):
     """From place 0 this turn leads to place 10,000, thousands of radians on. How many digits of the angle are left to say where a hand points?"""
     start = torch.tensor([[0.0, 1.0] * HANDS])
-    expect(_led(start, learner.offset_rotation(FAR, 2 * HANDS)), _place_ten_thousand(), "place 10,000")
+    _expect_place_ten_thousand(_led(start, learner.offset_rotation(FAR, 2 * HANDS)))
 
 
 @hidden("turn")
@@ -210,7 +211,7 @@ def test_fresh_dtypes(learner, reference, draw):
 def test_nothing_in_the_module_is_trained(learner):
     """The clocks are computed, and an optimiser that turned them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
     came = learner.AddPositions(2, 5).trained(torch.zeros(3, 5, 2))
-    expect(came, (0, 0), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 0)
 
 
 @visible("training")
@@ -224,7 +225,7 @@ def test_fresh_training(learner, draw):
     """The clocks are not trained, the words are. Which numbers does your module count as its own to learn, and does a gradient find x?"""
     for length, batch in ((7, 2), (3, 5)):
         module = learner.AddPositions(2, length)
-        expect(module.trained(torch.zeros(batch, length, 2)), (0, 0), "numbers that can learn, and numbers that a gradient reaches")
+        expect_trained(module.trained(torch.zeros(batch, length, 2)), 0)
         _expect_gradient(module, torch.zeros(batch, length, 2))
 
 
@@ -251,7 +252,7 @@ def test_fresh_tables(learner, reference, draw):
 def test_every_number_of_the_table_learns(learner, draw):
     """Five vectors of three numbers are 15 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     came = learner.LearnedPositions(5, 3).trained(draw(2, 5, 3))
-    expect(came, (15, 15), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 15)
 
 
 @hidden("learned_trains")
@@ -259,7 +260,7 @@ def test_every_number_of_a_fresh_table_learns(learner, draw):
     """Every number of the table must be trained, and nothing else. Which of them does the gradient not reach?"""
     for length, d_model in ((2, 7), (11, 5)):
         came = learner.LearnedPositions(length=length, d_model=d_model).trained(draw(3, length, d_model))
-        expect(came, (length * d_model, length * d_model), "numbers that can learn, and numbers that a gradient reaches")
+        expect_trained(came, length * d_model)
 
 
 @visible("learned_refuses")
@@ -305,9 +306,12 @@ def _two_hands(places) -> torch.Tensor:
     return torch.stack([t.sin(), t.cos(), (t / 100).sin(), (t / 100).cos()], dim=1).float()
 
 
-def _place_ten_thousand() -> torch.Tensor:
+def _expect_place_ten_thousand(came) -> None:
     angles = [FAR ** (1 - hand / HANDS) for hand in range(HANDS)]
-    return torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
+    expected = torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
+    same_kind = isinstance(came, torch.Tensor) and (came.shape, came.dtype) == (expected.shape, expected.dtype)
+    with known_by("the first digits are right") if same_kind and torch.allclose(came, expected, atol=0.05) else nullcontext():
+        expect(came, expected, "place 10,000")
 
 
 def _in_32_bits(came):
