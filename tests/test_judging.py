@@ -242,7 +242,7 @@ def test_places_and_shapes_of_a_hidden_test_are_told_and_numbers_are_not():
     for came in (right + torch.eye(2) * SECRET, right[:1], right.int(), None):
         with pytest.raises(Wrong) as caught:
             expect(came, right, "weights")
-        said.append(caught.value.discreet)
+        said.append(caught.value.redacted)
     assert said == [
         "weights: 2 of 4 entries differ; the first at [0, 0]",
         "weights: shape (1, 2) where (2, 2) was expected",
@@ -251,8 +251,8 @@ def test_places_and_shapes_of_a_hidden_test_are_told_and_numbers_are_not():
     ]
     with pytest.raises(Wrong) as caught:
         expect(torch.tensor(float(SECRET)), torch.tensor(1.5), "loss")
-    assert caught.value.discreet == "loss: another number was expected"
-    assert Wrong("first loss", "3.14, where that of all places is -2.7e-05").discreet == "first loss: …, where that of all places is …"
+    assert caught.value.redacted == "loss: another number was expected"
+    assert Wrong("first loss", "3.14, where that of all places is -2.7e-05").redacted == "first loss: …, where that of all places is …"
 
 
 def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):

@@ -81,7 +81,7 @@ def expect_ratio(mine: Callable[[], object], plain: Callable[[], object], at_mos
     ratio = fastest_mine / fastest_plain
     if ratio > at_most:
         reason = f"{ratio:.0f} times as long as the same work on whole tensors (at most {at_most:.0f} times)"
-        raise Wrong(what, reason, discreet=reason)
+        raise Wrong(what, reason, redacted=reason)
 
 
 def _best(work: Callable[[], object], enough: float) -> float:

@@ -167,4 +167,4 @@ def _broken(error: Raised) -> Raised:
 
 def _wrong(reason: str, came: str, expected: str) -> Wrong:
     # The inputs are the learner's own, and the worker has seen no others: there is nothing to hide.
-    return Wrong("your test", reason, Object(came), Object(expected), discreet=reason)
+    return Wrong("your test", reason, Object(came), Object(expected), redacted=reason)

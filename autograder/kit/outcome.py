@@ -33,8 +33,8 @@ class Stopped(Exception):
     outcome: Outcome
 
     @property
-    def discreet(self) -> str:
-        """Return what may be told of a hidden test: no words of the learner's code, for they may carry the test's inputs."""
+    def redacted(self) -> str:
+        """Return what a learner may read of a hidden test: no text from the learner's code, which may carry the test's inputs."""
         return str(self)
 
 
@@ -48,7 +48,7 @@ class Raised(Stopped):
         self.kind, self.text, self.where = kind, text, where
 
     @property
-    def discreet(self) -> str:
+    def redacted(self) -> str:
         # A class may be named after an input, unless it is Python's own.
         kind = self.kind if self.kind in PYTHONS_OWN else "an error"
         return kind + (f" ({self.where})" if self.where else "")
@@ -58,14 +58,14 @@ class NoAnswer(Stopped):
     """There is nothing to judge yet."""
 
     outcome = Outcome.NO_ANSWER
-    discreet = "NotImplementedError, or a name that is not defined"
+    redacted = "NotImplementedError, or a name that is not defined"
 
 
 class Forbidden(Stopped):
     """The learner's code called what the exercise asks for."""
 
     outcome = Outcome.FORBIDDEN
-    discreet = "something that this exercise asks you to write was called"
+    redacted = "something that this exercise asks you to write was called"
 
 
 class JudgeFailed(Exception):
@@ -75,7 +75,7 @@ class JudgeFailed(Exception):
     """
 
     outcome = Outcome.JUDGE_FAILED
-    discreet = "the fault is ours"
+    redacted = "the fault is ours"
 
 
 class TimeLimit(Stopped):
@@ -84,7 +84,7 @@ class TimeLimit(Stopped):
 
 class MemoryLimit(Stopped):
     outcome = Outcome.MEMORY
-    discreet = "more memory was asked for than a check may use"
+    redacted = "more memory was asked for than a check may use"
 
 
 class Ended(Stopped):
@@ -96,21 +96,21 @@ class Wrong(AssertionError):
 
     `came` and `expected` are plain values (tensors, numbers, text); `what` names the thing
     compared, in the words of the notation page; `reason` says in one line how they differ.
-    `discreet` says it where the test is hidden: without what came or was expected. Where none is
+    `redacted` is what a learner reads where the test is hidden: the reason without what came or was expected. Where none is
     given, it is the reason without its numbers.
     """
 
     outcome = Outcome.WRONG
 
-    def __init__(self, what: str, reason: str, came=None, expected=None, discreet: str | None = None):
+    def __init__(self, what: str, reason: str, came=None, expected=None, redacted: str | None = None):
         super().__init__(f"{what}: {reason}")
         self.what, self.reason, self.came, self.expected = what, reason, came, expected
-        self._discreet = discreet
+        self._redacted = redacted
 
     @property
-    def discreet(self) -> str:
-        """Return what may be told of a hidden test."""
-        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._discreet is None else self._discreet}"
+    def redacted(self) -> str:
+        """Return what a learner may read of a hidden test."""
+        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._redacted is None else self._redacted}"
 
 
 @dataclass(frozen=True)

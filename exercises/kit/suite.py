@@ -149,7 +149,7 @@ def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | St
     if isinstance(error, OURS) or (reference is not None and _breaks(test, seed, reference)):
         return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
     kind, useless = type(error).__name__, "it cannot be used as the exercise says"
-    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", discreet=f"{useless} ({kind})")
+    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", redacted=f"{useless} ({kind})")
 
 
 def _breaks(test: Test, seed: int, reference) -> bool:
@@ -172,7 +172,7 @@ def explain(check: str, test: Test, error: Exception, learner, max_points: float
         max_points=max_points,
         test=test.name,
         question=test.question if wrong else "",
-        reason=error.discreet if test.hidden else str(error),
+        reason=error.redacted if test.hidden else str(error),
         in_full=str(error) if test.hidden else "",
         given=learner.last_call if called else "",
         expected=small(error.expected) if show else "",
