@@ -15,7 +15,7 @@ from solutions.conftest import GPU_LOCK
 from tests.conftest import ROOT
 
 
-# One stands for all; the others ask for what no other does: tests on trial, costs, long calls, a module that remembers.
+# One stands for all; the others ask for what no other does: mutation tests, costs, long calls, a module that remembers.
 @pytest.fixture(scope="module", params=["single_head", "bug_hunt", "long_sequences", "capstone", "kv_cache"])
 def exercise(request):
     return exercises.load(request.param)

@@ -113,9 +113,12 @@ def dead_zygote(session) -> None:
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["with a worker", "without"])
-@pytest.mark.parametrize("way", ["trial", "measured"])
+@pytest.mark.parametrize("way", ["mutation_test", "measured"])
 def test_a_dead_zygote_is_our_failure(level, single_head, way, loaded):
-    ways = {"trial": lambda callee: callee.trial("mask", lambda question: {}), "measured": lambda callee: callee.measured((3,))}
+    ways = {
+        "mutation_test": lambda callee: callee.mutation_test("mask", lambda question: {}),
+        "measured": lambda callee: callee.measured((3,)),
+    }
     with Zygote(level) as zygote:
         session = Session(zygote, single_head, answers(single_head))
         if loaded:

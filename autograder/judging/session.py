@@ -60,17 +60,17 @@ class Session:
         if operation == "measured":
             return self._measured(target, args, kwargs)
         request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
-        return self._called(Worker.ask, request) if ask is None else self._on_trial(request, ask)
+        return self._called(Worker.ask, request) if ask is None else self._mutation_test(request, ask)
 
-    def _on_trial(self, request: dict, ask):
-        """Return what the worker answers, which may ask back: it is a worker of its own.
+    def _mutation_test(self, request: dict, ask):
+        """Return what a worker answers that may ask back; it is started for this one mutation test.
 
-        What is learnt from an implementation is gone before the next one, or any other check, is looked at.
+        What it learns of an implementation is gone before the next one, or any other check, comes.
         """
         self.close()
         try:
             with _ours():
-                self._zygote.prepare_for_trials()
+                self._zygote.prepare_for_mutation_tests()
             return self._called(partial(Worker.ask, reply=ask), request)
         finally:
             self.close()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from .classify import classify
 from .cost import Cost, measure
 from .outcome import NoAnswer, Stopped
-from .proxy import StandIn
+from .proxy import ImplementationProxy
 
 DEEPEST = 8
 
@@ -95,24 +95,24 @@ class Operations:
         with self._watched():
             self._object(target).train(training)
 
-    def trial(self, target, args: tuple, kwargs: dict, ask: Callable[[dict], dict]) -> str | None:
-        """Return with which words a learner's test refuses an implementation, or None if it lets it pass.
+    def mutation_test(self, target, args: tuple, kwargs: dict, ask: Callable[[dict], dict]) -> str | None:
+        """Return the text with which a learner's test refuses an implementation, or None if it lets it pass.
 
-        `args` names the implementation; `ask` is who has it (see `StandIn`).
+        `args` names the implementation; `ask` sends a question to where it is (see `ImplementationProxy`).
         """
         (name,) = args
-        stand_in = StandIn(name.kind, self._unguarded(ask), self._plain)
+        proxy = ImplementationProxy(name.kind, self._unguarded(ask), self._plain)
         with self._watched():
             try:
-                self._run(target, (stand_in,), {}, None)
+                self._run(target, (proxy,), {}, None)
             except AssertionError as refusal:
                 return " ".join(str(refusal).split())[:300]
             finally:
-                stand_in.end()
+                proxy.end()
         return None
 
     def _unguarded(self, ask: Callable[[dict], dict]) -> Callable[[dict], dict]:
-        """Return `ask` with the guard off meanwhile: in the notebook it runs code of ours, which may use what it likes."""
+        """Return `ask` with the guard off while it runs: in the notebook it runs code of ours, which may use what it likes."""
 
         def asking(question: dict) -> dict:
             self._guard.off()

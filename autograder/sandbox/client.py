@@ -75,8 +75,8 @@ class Zygote:
         worker.born = worker.use()
         return worker
 
-    def prepare_for_trials(self) -> None:
-        """Have everything imported that learners' tests are likely to use, once."""
+    def prepare_for_mutation_tests(self) -> None:
+        """Import in the zygote, once, what learners' tests are likely to use."""
         if not self._prepared:
             wire.send(self._link, {"do": "prepare"})
             wire.receive(self._link, time.monotonic() + START_SECONDS)

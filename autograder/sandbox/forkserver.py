@@ -16,7 +16,7 @@ class ForkServer:
     """Starts at once, and is ready when it is; to whoever sends a socket through its `link` it gives a zygote. `close` ends it.
 
     It ends by itself when it has had no zygotes for so many seconds: a server that judges now and then keeps it meanwhile.
-    Raises `Unavailable` where a level cannot be had for want of a program or library; a zygote's trial says of the rest.
+    Raises `Unavailable` where a level cannot be had for want of a program or library; whether the rest of it works is seen when a zygote starts.
     This module, like all that it imports, does without torch: what starts a fork server may have something else to do meanwhile.
     """
 

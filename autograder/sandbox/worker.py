@@ -59,7 +59,7 @@ class _Worker:
             return None
         if do == "cell":
             return self._run_cell(rest["source"])
-        if do == "trial":
+        if do == "mutation_test":
             rest["ask"] = self._ask_back
         return getattr(self._operations, do)(**rest)
 

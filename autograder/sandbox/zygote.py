@@ -113,7 +113,7 @@ def _do(judge: socket.socket, shell, config: dict, do: str, **rest) -> dict:
 
 
 def _prepare(config: dict) -> dict:
-    """Import what `torch.testing.assert_close` imports when it is first called: every trial has a fresh worker, and would pay for it."""
+    """Import what `torch.testing.assert_close` imports when it is first called: each mutation test has a fresh worker, and would pay for it."""
     import torch.distributed.tensor  # noqa: F401
 
     gc.freeze()

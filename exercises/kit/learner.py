@@ -1,4 +1,4 @@
-"""The `learner` that tests talk to: a stand-in whose attributes are the learner's names."""
+"""The `learner` that tests talk to: a proxy whose attributes are the learner's names."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class Callee:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""
         return self.learner._ask("trained", self, args, kwargs, device=self.learner._device)
 
-    def trial(self, name: str, ask):
-        """Return with which words a test of the learner's refuses the implementation called `name`, or None.
+    def mutation_test(self, name: str, ask):
+        """Return the text with which a learner's test refuses the implementation called `name`, or None if it lets it pass.
 
-        `ask` answers what the test asks of it, as `trial.Asked` does.
+        `ask` answers what the test asks of it, as `mutation.Asked` does.
         """
-        return self.learner._ask("trial", self, (Object(name),), {}, ask=ask)
+        return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
 
     def shake(self, scale: float) -> None:
         """Add random numbers of this size to all parameters of a module, as if it had learnt something."""
