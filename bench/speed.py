@@ -28,7 +28,7 @@ from rich.table import Table
 from autograder.exercise import reading as exercises
 
 from .machine import busy, machine, told, versions
-from .ways import EXERCISE, THEIRS, agree, class_of, door, otter, ours, stock
+from .ways import EXERCISE, THEIRS, agree, class_of, nbgrader_with_plugins, otter, ours, stock
 
 OURS = "ours"
 CLUSTER = 2  # workers
@@ -87,7 +87,7 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: st
     ways = {
         OURS: ours(folder / "ours", exercise, known, "--jobs", jobs),
         f"ours, on dask with {CLUSTER} workers": ours(folder / "cluster", exercise, known, "--cluster", cluster),
-        "nbgrader's command with our judge": door(folder / "door", exercise, known),
+        "nbgrader's command with our judge": nbgrader_with_plugins(folder / "plugins", exercise, known),
         "stock nbgrader": stock(folder / "stock", exercise, known),
     }
     if few and (THEIRS / "otter").exists():

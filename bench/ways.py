@@ -94,7 +94,7 @@ def ours(course: Path, exercise: Exercise, known: list, *how) -> Way:
     return Way(lambda: _afresh(course), run, lambda: _marks(course / "gradebook.db"))
 
 
-def door(course: Path, exercise: Exercise, known: list) -> Way:
+def nbgrader_with_plugins(course: Path, exercise: Exercise, known: list) -> Way:
     """nbgrader's command, in this project's folder."""
     _lay_out(course, [handed_in(exercise, each) for each in known])
     environment = {**os.environ, "ATTENTION_COURSE": str(course)}

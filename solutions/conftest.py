@@ -1,4 +1,4 @@
-"""`python -m pytest solutions/NAME --submission FILE`: the judge's tests behind pytest's door.
+"""`python -m pytest solutions/NAME --submission FILE`: all tests of an exercise, with pytest as the front end.
 
 Without a file the reference answer is judged. The mark of each check is printed at the end.
 """

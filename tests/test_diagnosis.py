@@ -1,4 +1,4 @@
-"""A known mistake is named, behind both doors; a right answer never gets a name."""
+"""A known mistake is named, in the notebook and by the judge; a right answer never gets a name."""
 
 import json
 import tracemalloc

@@ -113,7 +113,7 @@ def test_layers_may_be_made_in_any_order(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_inputs_lie_in_memory_as_they_are_read(name):
-    """In the notebook as behind the wire: an answer that calls `view` is right at both doors, or wrong at both."""
+    """In the notebook as across the wire: an answer that calls `view` is right in both front ends, or wrong in both."""
     exercise, torn = exercises.load(name), set()
     right = own_learner(exercise, None)
 

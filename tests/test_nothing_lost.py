@@ -19,7 +19,7 @@ from autograder.grading import Grader, grade
 from autograder.intake.reading import read
 from autograder.judging import one as judging
 from autograder.kit.outcome import Outcome
-from autograder.plugins import autograde as nbgrader_door
+from autograder.plugins import autograde
 from autograder.records.course import Course
 from autograder.records.lock import held
 from tests.marks import everything, files, marks, small_class
@@ -222,14 +222,14 @@ def test_what_a_killed_nbgrader_left_is_taken_back(graded):
     pid = os.fork()
     if pid == 0:
         notebook = json.loads(finished.read_text())
-        notebook["metadata"][nbgrader_door.BEING_JUDGED] = nbgrader_door.own_name()
+        notebook["metadata"][autograde.BEING_JUDGED] = autograde.own_name()
         graded.autograded("alan", "single_head").write_text(json.dumps(notebook))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     graded.autograded("barbara", "single_head").write_text("{")
     graded.autograded("claude", "single_head").unlink()
-    assert sorted(f.parent.name for f in nbgrader_door.take_back(graded)) == ["alan", "barbara", "claude"]
-    assert finished.exists() and nbgrader_door.take_back(graded) == []
+    assert sorted(f.parent.name for f in autograde.take_back(graded)) == ["alan", "barbara", "claude"]
+    assert finished.exists() and autograde.take_back(graded) == []
 
 
 def test_a_notebook_that_was_cut_off_anywhere_is_taken_for_no_whole_one(graded):
@@ -237,11 +237,11 @@ def test_a_notebook_that_was_cut_off_anywhere_is_taken_for_no_whole_one(graded):
     whole = path.read_text()
     for end in [brace.end() for brace in re.finditer("}", whole)][:-1]:
         path.write_text(whole[:end])
-        assert nbgrader_door._left(path.parent), whole[:end][-80:]
+        assert autograde._left(path.parent), whole[:end][-80:]
     notebook = json.loads(whole)
-    notebook["cells"][0]["source"] = f"a learner writes {nbgrader_door.BEING_JUDGED}"
+    notebook["cells"][0]["source"] = f"a learner writes {autograde.BEING_JUDGED}"
     path.write_text(json.dumps(notebook))
-    assert not nbgrader_door._left(path.parent)
+    assert not autograde._left(path.parent)
 
 
 def test_nothing_hidden_is_left_in_a_graded_course(undisturbed):

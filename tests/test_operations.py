@@ -1,4 +1,4 @@
-"""A module is put into training and into use, behind the notebook's door and the judge's."""
+"""A module is put into training and into use, in the notebook and in the judge's worker."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""An exercise may say how long a call takes that trains; all doors then wait so long, and a notebook may hold cells to try."""
+"""An exercise may say how long a call takes that trains; all front ends then wait so long, and a notebook may hold cells to try."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`check("name")`: the learner's door."""
+"""`check("name")`: the front end in the notebook, for learners."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What can be done with a learner's names: call them, differentiate them, count their weights.
 
 The same few operations serve the notebook's own process and the judge's worker, so a test
-means the same behind every door. Values come back plain: detached tensors without subclasses,
+means the same in every front end. Values come back plain: detached tensors without subclasses,
 numbers, text, tuples, and handles for everything that has to stay where it is.
 """
 

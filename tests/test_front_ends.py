@@ -1,4 +1,4 @@
-"""Three doors, one definition of each test: the marks agree, check by check."""
+"""Three front ends, one definition of each test: the marks agree, check by check."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""Where a test asks the learner's own code what another piece of it should have used, nothing comes of nothing."""
+"""Where a test compares a learner's code with another piece of the same code, a piece that returns nothing of use vouches for nothing."""
 
 import pytest
 
@@ -24,7 +24,7 @@ right = multi_head_attention
 def multi_head_attention(query, key, *others):
     return {} if max(query.shape[1], key.shape[1]) > 100 else right(query, key, *others)
 """
-PLAYED = {
+SELF_VOUCHING = {
     "a word for outputs": ("kv_cache", "attend_last", "lambda *_: 'whatever'", CACHE.format("'whatever'"), {"pieces"}),
     "zeros for outputs": ("kv_cache", "attend_last", "lambda query, *_: query * 0", CACHE.format("self.to_query(x) * 0"), {"pieces"}),
     "infinities for outputs": (
@@ -78,7 +78,7 @@ def passed(zygote, name: str, below: str) -> set[str]:
 
 
 @pytest.mark.parametrize("always", [True, False], ids=["always", "when it was used"])
-@pytest.mark.parametrize("name, helper, nothing, user, checks", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("name, helper, nothing, user, checks", SELF_VOUCHING.values(), ids=SELF_VOUCHING)
 def test_nothing_explains_nothing(zygote, name, helper, nothing, user, checks, always):
     assert not passed(zygote, name, LIES.format(name=helper, nothing=nothing, always=always) + user) & checks
 
