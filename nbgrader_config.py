@@ -31,14 +31,14 @@ c.CourseDirectory.feedback_directory = str(course.root / "feedback")
 c.CourseDirectory.db_url = course.gradebook_url
 
 c.merge(stub_config())
-c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.Rebuild"]
+c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.RebuildNotebook"]
 c.Autograde.autograde_preprocessors = [
-    "autograder.plugins.autograde.Judge",
+    "autograder.plugins.autograde.JudgeInSandbox",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 c.Autograde.pre_convert_hook = "autograder.plugins.autograde.refuse_early"
 
-c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.Page"
+c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
 # Before nbgrader's own templates: the formgrader then fetches no script from elsewhere.
 c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "plugins" / "formgrader"), formgrader_templates]

@@ -109,11 +109,11 @@ def grade(
         # Torch is being imported, behind the wall and for the judges. What else is needed is imported meanwhile.
         from .grading import grade as run
         from .pool.base import default_jobs
-        from .pool.choose import judges as chosen
+        from .pool.choose import chosen_judges
 
         course, names, limits, count = _asked(exercise, seconds, db)
         jobs = min(jobs or default_jobs(), count)
-        with chosen(jobs, sandbox, cluster, forkserver) as judges:
+        with chosen_judges(jobs, sandbox, cluster, forkserver) as judges:
             where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
             console.print(f"sandbox: {sandbox.name}, {where}")
             with progress(count) as seen:

@@ -17,12 +17,12 @@ from .exercise.model import Exercise
 from .files import remove_half_written, write_all
 from .intake.reading import read
 from .intake.submission import Submission, check_learner, is_learner
-from .judging.task import Task, our_failure, verdicts_of
+from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
 from .limits import Limits
 from .pages.feedback import feedback_page
 from .pool.base import Judges
-from .pool.choose import judges as chosen
+from .pool.choose import chosen_judges
 from .pool.here import Here
 from .records import gradebook as books
 from .records import journal
@@ -119,7 +119,7 @@ class Grader:
         if work.reasons:
             checks = tuple(check for check in exercise.checks if check in work.reasons)
             work.task = Task(submission, checks, self.seed, self.limits, self.level)
-            work.verdicts = self.judges.judge(work.task.as_text())
+            work.verdicts = self.judges.submit(work.task.as_text())
         return work
 
     def _known(self, submission: Submission, exercise: Exercise) -> Work:
@@ -162,10 +162,10 @@ class Grader:
         reason = ""
         for number in range(TRIES):
             if number:
-                work.verdicts = self.judges.judge(work.task.as_text())
+                work.verdicts = self.judges.submit(work.task.as_text())
             self.judges.wait_for([work.verdicts])
             try:
-                return verdicts_of(work.verdicts.result())
+                return verdicts_from_text(work.verdicts.result())
             except CannotGoOn:
                 raise
             except Exception as error:  # the process that judged it died
@@ -189,7 +189,7 @@ def grade(
     """
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
-        chosen(1, level) if judges is None else nullcontext(judges) as judges,
+        chosen_judges(1, level) if judges is None else nullcontext(judges) as judges,
         books.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)

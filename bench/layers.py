@@ -23,7 +23,7 @@ from rich.table import Table
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.outcome import Outcome
 from autograder.machine.attacks import descendants
 from autograder.sandbox.client import Zygote
@@ -104,7 +104,7 @@ def _one(zygote: Zygote) -> float:
     exercise = exercises.load(EXERCISE)
     begin = time.perf_counter()
     with Session(zygote, exercise, answers(exercise)) as session:
-        verdicts = judge(exercise, session.learner, seed=7)
+        verdicts = verdicts_on(exercise, session.learner, seed=7)
     taken = time.perf_counter() - begin
     if any(verdict.outcome is not Outcome.PASSED for verdict in verdicts):
         raise RuntimeError(f"the right answer is not right: {[(v.check, v.outcome.value, v.reason) for v in verdicts]}")

@@ -22,7 +22,7 @@ from autograder import ROOT
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.sandbox.client import Zygote
 
 from .layers import EXERCISE
@@ -67,7 +67,7 @@ def _stages(rounds: int) -> dict[str, float]:
             spent: dict[str, float] = defaultdict(float)
             begin = time.perf_counter()
             with _timed(spent), Session(zygote, exercise, answers(exercise)) as session:
-                judge(exercise, session.learner, seed=7)
+                verdicts_on(exercise, session.learner, seed=7)
             spent["judge"] = time.perf_counter() - begin - sum(spent.values())
             for stage, seconds in spent.items() if number >= 3 else ():  # the first ones fill caches
                 seen[stage].append(1000 * seconds)

@@ -17,10 +17,10 @@ from autograder.errors import CannotGoOn
 from autograder.grading import grade
 from autograder.intake.submission import Submission
 from autograder.judging.answers import answers
-from autograder.judging.task import Task, verdicts_of
+from autograder.judging.task import Task, verdicts_from_text
 from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
-from autograder.pool.choose import judges
+from autograder.pool.choose import chosen_judges
 from autograder.pool.cluster import Cluster
 from tests.marks import everything, small_class
 
@@ -110,7 +110,7 @@ def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undist
     small_class(course)
     (course.root / "seed").write_text((undisturbed.root / "seed").read_text())
     judged = []
-    with judges(0, None, scheduler.address) as found:
+    with chosen_judges(0, None, scheduler.address) as found:
 
         def disturb(entry):
             judged.append(entry.learner)
@@ -123,7 +123,7 @@ def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undist
 
 
 def _grade(course, address: str) -> None:
-    with judges(0, None, address) as found:
+    with chosen_judges(0, None, address) as found:
         grade(course, ["single_head"], judges=found)
 
 
@@ -163,8 +163,8 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     cluster._client.get_task_stream()  # from now on the scheduler notes who did what
     until = time.monotonic() + 120
     while late.poll() is None and time.monotonic() < until:  # it is given nothing before it has started
-        for result in [cluster.judge(task) for _ in range(9)]:
-            assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_of(result.result(60)))
+        for result in [cluster.submit(task) for _ in range(9)]:
+            assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_from_text(result.result(60)))
     done_by = {record["worker"] for record in cluster._client.get_task_stream()}
     assert done_by and done_by <= set(before) and late.poll() == 0 and scheduler.wait_for(2) == before
     (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
@@ -193,7 +193,7 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
     for worker in workers:
         _kill(worker)
     scheduler.wait_for(0)
-    result = cluster.judge(task)
+    result = cluster.submit(task)
     cluster.look()
     cluster.look()
     (told,) = [record.getMessage() for record in caplog.records]
@@ -202,7 +202,7 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
         == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
     )
     scheduler.worker()
-    assert verdicts_of(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
+    assert verdicts_from_text(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
     cluster.look()
     cluster.look()
     assert [record.getMessage() for record in caplog.records][1:] == [
@@ -211,11 +211,11 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
 
 
 def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster, task):
-    result = cluster.judge(task)
+    result = cluster.submit(task)
     scheduler.started[0].kill()
     with pytest.raises(CancelledError):
         result.result(60)
-    for again in (cluster.look, lambda: cluster.judge(task)):
+    for again in (cluster.look, lambda: cluster.submit(task)):
         with pytest.raises(CannotGoOn, match=f"^the scheduler at {scheduler.address} is gone. Nothing is lost"):
             again()
 

@@ -113,7 +113,7 @@ def _printed(text: str) -> dict:
 def test_second_grading_gives_the_same_and_judges_nothing_again(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head, single_head.mistakes[0])
     first = grade(course, ["single_head"]).entries
-    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
     assert grade(course, ["single_head"]).entries == first
 
 
@@ -133,7 +133,7 @@ def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, si
             raise OSError("no more processes")
 
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.judging.one.Session", Broken)
+        patch.setattr("autograder.judging.judge.Session", Broken)
         (entry,) = grade(course, ["single_head"]).entries
     assert {v.outcome for v in entry.verdicts} == {Outcome.JUDGE_FAILED} and entry.score is None
     assert set(_gradebook(course)["ada"].values()) == {None}
@@ -143,13 +143,13 @@ def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, si
 
 def test_broken_test_of_ours_is_our_failure(single_head):
     from autograder.judging.answers import reference_learner
-    from autograder.kit.suite import hidden, judge_check, test_of
+    from autograder.kit.suite import hidden, run_check, test_of
 
     def test_that_breaks(learner, reference):
         raise ZeroDivisionError("in the test itself")
 
     reference = reference_learner("single_head")
-    verdict = judge_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0).verdict
+    verdict = run_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 

@@ -212,7 +212,7 @@ def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_hea
         patch.setattr(Grader, "decided", decided)
         grade(course, ["single_head"])
     assert read(course, "ada", "single_head").settled and marks(course) == ([], [])
-    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
     assert [entry.score for entry in grade(course, ["single_head"]).entries] == [sum(single_head.checks.values())]
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 

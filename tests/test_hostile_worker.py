@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
 from autograder.kit.operations import Handle, Object
@@ -60,7 +60,7 @@ VALUES = st.recursive(
 @given(data=st.data())
 def test_any_value_gets_a_verdict(single_head, data):
     learner = Learner(lambda *args, **more: data.draw(VALUES))
-    verdicts = judge(single_head, learner, seed=3)
+    verdicts = verdicts_on(single_head, learner, seed=3)
     assert [v.check for v in verdicts] == list(single_head.checks)
     assert Outcome.JUDGE_FAILED not in {v.outcome for v in verdicts}, verdicts
 

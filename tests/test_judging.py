@@ -14,15 +14,16 @@ from autograder.errors import CannotGoOn
 from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.intake.submission import Submission
-from autograder.judging import one as judging
+from autograder.judging import judge as this_judge
 from autograder.judging.answers import answers, known_learner, reference_learner
-from autograder.judging.one import Task, judged
+from autograder.judging.judge import verdicts_on_task
 from autograder.judging.session import Session
-from autograder.judging.verdicts import counted, judge
+from autograder.judging.task import Task
+from autograder.judging.verdicts import counted, verdicts_on
 from autograder.kit import expect
 from autograder.kit.outcome import Ended, JudgeFailed, Outcome, Stopped, TimeLimit, Wrong
 from autograder.kit.show import as_text, evidence
-from autograder.kit.suite import blame, failure, hidden, judge_check, test_of, visible
+from autograder.kit.suite import blame, failure, hidden, run_check, test_of, visible
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.client import Worker, Zygote
@@ -42,7 +43,7 @@ def task_of(exercise, sources: dict[str, str], limits: Limits) -> Task:
 @pytest.fixture(autouse=True)
 def no_zygote_left():
     yield
-    judging.close()
+    this_judge.close()
 
 
 # A submission's time
@@ -54,7 +55,7 @@ def test_all_cells_and_calls_together_have_a_limit(zygote, single_head):
     }
     begin = time.monotonic()
     with Session(zygote, single_head, sleeping, Limits(request_seconds=1.0, requests=3)) as session:
-        verdicts = {v.check: v for v in judge(single_head, session.learner, seed=3)}
+        verdicts = {v.check: v for v in verdicts_on(single_head, session.learner, seed=3)}
         with pytest.raises(TimeLimit, match="together took 3 seconds, which is all that they may take"):
             session.learner.causal_mask(3)
         assert 3 <= session._spent < 4
@@ -80,8 +81,8 @@ def test_a_worker_that_somebody_else_stops_is_held_against_nobody(single_head, m
                 os.kill(_pid_of(self, "worker"), signal.SIGSTOP)
             return super()._ask(request, *more)
 
-    monkeypatch.setattr(judging, "Session", Stopping)
-    verdicts = judged(task_of(single_head, answers(single_head), Limits(request_seconds=2.0)))
+    monkeypatch.setattr(this_judge, "Session", Stopping)
+    verdicts = verdicts_on_task(task_of(single_head, answers(single_head), Limits(request_seconds=2.0)))
     assert stopped and {v.outcome for v in verdicts} == {Outcome.PASSED}
 
 
@@ -89,7 +90,9 @@ def test_who_sleeps_is_judged_once_more(single_head):
     begin = time.monotonic()
     verdicts = {
         v.check: v.outcome
-        for v in judged(task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0)))
+        for v in verdicts_on_task(
+            task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0))
+        )
     }
     assert verdicts["causal"] is Outcome.TIME and verdicts["padding"] is Outcome.PASSED
     assert time.monotonic() - begin >= 2 * 2.0
@@ -143,7 +146,7 @@ def test_what_no_answer_can_raise_is_our_failure(error):
         raise error
 
     assert isinstance(blame(test_of(test_that_breaks), error, 1, reference_learner("single_head")), JudgeFailed)
-    verdict = judge_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0).verdict
+    verdict = run_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 
@@ -151,9 +154,9 @@ def test_a_sandbox_that_cannot_be_started_stops_the_run(single_head, monkeypatch
     def full(level):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(judging, "Zygote", full)
+    monkeypatch.setattr(this_judge, "Zygote", full)
     with pytest.raises(CannotGoOn, match="the sandbox cannot be started .*No space left.*run the same command again"):
-        judged(task_of(single_head, answers(single_head), Limits()))
+        verdicts_on_task(task_of(single_head, answers(single_head), Limits()))
 
 
 # Memory
@@ -162,7 +165,7 @@ def test_a_sandbox_that_cannot_be_started_stops_the_run(single_head, monkeypatch
 def test_known_answers_do_not_grow_with_the_class():
     exercise = exercises.load("encoder_layer")
     for _ in range(2):
-        judge(exercise, known_learner(exercise.name, exercise.mistakes[0].name), seed=3)
+        verdicts_on(exercise, known_learner(exercise.name, exercise.mistakes[0].name), seed=3)
     for learner in (reference_learner(exercise.name), known_learner(exercise.name, exercise.mistakes[0].name)):
         assert learner._forget.__self__._kept == []
 
@@ -189,7 +192,7 @@ def asks_for_a_secret(learner):
 
 def told(session, test=asks_for_a_secret) -> tuple[str, str]:
     """Return what a learner and what an instructor is told of a hidden test."""
-    verdict = judge_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
+    verdict = run_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
     assert verdict.outcome is not Outcome.PASSED
     return "\n".join(text for _, text in evidence(verdict)), as_text(verdict)
 
@@ -275,13 +278,13 @@ def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):
             return send(*given, **more)
 
         session.learner._send = watched
-        judge(single_head, session.learner, seed=3)
+        verdicts_on(single_head, session.learner, seed=3)
     assert order == sorted(order) and True in order and False in order
 
 
 def test_a_learner_is_told_enough_of_a_hidden_test(single_head):
     hidden_only = [test for test in counted(single_head, "scale") if test.hidden]
-    verdict = judge_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
+    verdict = run_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
     assert verdict.question.endswith("?") and "entries differ; the first at" in verdict.reason and "where" not in verdict.reason
     assert "was expected" in verdict.in_full
 

@@ -17,7 +17,7 @@ from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.judging.answers import answers, reference_learner
 from autograder.judging.session import Session
-from autograder.judging.verdicts import counted, judge
+from autograder.judging.verdicts import counted, verdicts_on
 from autograder.kit import Contract, expect_pass, expect_refusal
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local
@@ -25,7 +25,7 @@ from autograder.kit.mutation import MOST_CALLS, Asked
 from autograder.kit.operations import Object
 from autograder.kit.outcome import NoAnswer, Outcome, Raised, Stopped, TimeLimit, Wrong
 from autograder.kit.proxy import ERRORS, LONGEST_AXIS, MOST_NUMBERS
-from autograder.kit.suite import judge_check
+from autograder.kit.suite import run_check
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.client import Worker
@@ -75,7 +75,7 @@ def verdicts_of(session: Session, bug_hunt) -> dict:
     """Return what becomes of the check of the test, and of the ones before and after it."""
     reference = reference_learner(bug_hunt.name)
     return {
-        check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference).verdict
+        check: run_check(check, counted(bug_hunt, check), session.learner, 5, reference).verdict
         for check in ("merge", "merge_test", "scale")
     }
 
@@ -258,7 +258,7 @@ def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions
 @settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(data=st.data())
 def test_any_outcome_of_a_mutation_test_gets_a_verdict(bug_hunt, data):
-    verdicts = judge(bug_hunt, Learner(lambda *args, **more: data.draw(VALUES)), seed=3)
+    verdicts = verdicts_on(bug_hunt, Learner(lambda *args, **more: data.draw(VALUES)), seed=3)
     assert [v.check for v in verdicts] == list(bug_hunt.checks)
     assert Outcome.JUDGE_FAILED not in {v.outcome for v in verdicts}, verdicts
 

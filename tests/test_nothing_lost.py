@@ -17,7 +17,7 @@ from autograder.errors import CourseBusy, NoSpace
 from autograder.files import HALF_WRITTEN, beside_of, remove_half_written, write_whole
 from autograder.grading import Grader, grade
 from autograder.intake.reading import read
-from autograder.judging import one as judging
+from autograder.judging import judge as this_judge
 from autograder.kit.outcome import Outcome
 from autograder.plugins import autograde
 from autograder.records.course import Course
@@ -171,7 +171,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
         def __init__(self, *given):
             raise OSError("no more processes")
 
-    monkeypatch.setattr("autograder.judging.one.Session", Broken)
+    monkeypatch.setattr("autograder.judging.judge.Session", Broken)
     submission = read(graded.handed_in("ada", "single_head"), "ada", single_head)
     before = files(graded, "verdicts")
     with Grader(graded, again=True) as grader:
@@ -184,7 +184,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
 def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_in, single_head, monkeypatch, victim, moment):
     submission, killed = read(hand_in("ada", single_head), "ada", single_head), []
 
-    class Killing(judging.Session):
+    class Killing(this_judge.Session):
         """A session whose worker or zygote is killed from outside, once."""
 
         def _ask(self, request, *more):
@@ -193,7 +193,7 @@ def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_
                 os.kill(_pid_of(self, victim), signal.SIGKILL)
             return super()._ask(request, *more)
 
-    monkeypatch.setattr(judging, "Session", Killing)
+    monkeypatch.setattr(this_judge, "Session", Killing)
     with Grader(course) as grader:
         entry = grader.entry(submission)
     assert killed and entry.score == sum(single_head.checks.values())

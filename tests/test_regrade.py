@@ -9,7 +9,7 @@ from autograder.exercise import cache
 from autograder.exercise import reading as exercises
 from autograder.grading import Change, grade
 from autograder.intake.reading import read
-from autograder.judging import one as judging
+from autograder.judging import judge as this_judge
 from autograder.limits import asked_limits
 from autograder.plugins.autograde import _Runs
 from autograder.records import journal
@@ -20,13 +20,13 @@ from autograder.sandbox.levels import Level
 def asked(monkeypatch):
     """The checks that were judged, by learner."""
     found = {}
-    whole = judging.judged
+    whole = this_judge.verdicts_on_task
 
-    def judged(task):
+    def noted(task):
         found.setdefault(task.submission.learner, set()).update(task.checks)
         return whole(task)
 
-    monkeypatch.setattr(judging, "judged", judged)
+    monkeypatch.setattr(this_judge, "verdicts_on_task", noted)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 
 # Written below the right answers: a function that gives nothing back, always or when its user has just raised a flag.
 LIES = """
@@ -73,7 +73,7 @@ def passed(zygote, name: str, below: str) -> set[str]:
     cells = answers(exercise)
     cells[list(cells)[-1]] += "\n\n" + below
     with Session(zygote, exercise, cells) as session:
-        verdicts = judge(exercise, session.learner, seed=11)
+        verdicts = verdicts_on(exercise, session.learner, seed=11)
     return {v.check for v in verdicts if v.outcome.value == "passed"}
 
 

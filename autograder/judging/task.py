@@ -26,7 +26,7 @@ class Task:
         return json.dumps({**asdict(self), "level": None if self.level is None else self.level.name})
 
     @classmethod
-    def of(cls, text: str) -> Task:
+    def from_text(cls, text: str) -> Task:
         payload = json.loads(text)
         submission, level = Submission(**payload["submission"]), payload["level"]
         return cls(
@@ -45,12 +45,12 @@ def verdicts_as_text(verdicts: list[Verdict]) -> str:
     return json.dumps([asdict(verdict) for verdict in verdicts])
 
 
-def verdicts_of(text: str) -> list[Verdict]:
+def verdicts_from_text(text: str) -> list[Verdict]:
     """Return the verdicts that a judge has handed back."""
-    return [verdict_of(payload) for payload in json.loads(text)]
+    return [verdict_from(payload) for payload in json.loads(text)]
 
 
-def verdict_of(payload: dict) -> Verdict:
+def verdict_from(payload: dict) -> Verdict:
     """Return a verdict that was written down by `asdict`."""
     mistake = Named(**payload["mistake"]) if payload["mistake"] else None
     return Verdict(**{**payload, "outcome": Outcome(payload["outcome"]), "mistake": mistake})

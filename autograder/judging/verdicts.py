@@ -8,12 +8,12 @@ from ..exercise.model import Exercise
 from ..kit import fingerprint
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome, Verdict
-from ..kit.suite import Test, judge_check
+from ..kit.suite import Test, run_check
 from .answers import reference_learner
 from .naming import Finding, named
 
 
-def judge(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
+def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
     """Return the verdict on every check, or on these, in the notebook's order.
 
     Mistakes are named by all that fails: to judge some checks only, give all those that may fail.
@@ -40,5 +40,5 @@ def outcome_of(exercise: Exercise, check: str, learner: Learner, seed: int) -> O
 
 def _finding(exercise: Exercise, check: str, tests: list[Test], learner: Learner, seed: int) -> Finding:
     # The error is kept as its fingerprint only: the answer in it may be of 64 MB, and there are as many as checks.
-    result = judge_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check])
+    result = run_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check])
     return Finding(result.verdict, result.test, fingerprint.of(result.error) if result.error else None)

@@ -107,7 +107,7 @@ test_of.__test__ = False
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckResult:
     """The verdict on one check and, if a test failed, that test and its error."""
 
     verdict: Verdict
@@ -115,16 +115,16 @@ class Judged:
     error: Wrong | Stopped | JudgeFailed | None = None
 
 
-def judge_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> Judged:
-    """Return what becomes of one check.
+def run_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> CheckResult:
+    """Return the verdict on one check, from its tests.
 
     The first test that fails decides: one check, one idea, one message.
     """
     for test in tests:
         error = failure(test, learner, seed, reference)
         if error is not None:
-            return Judged(explain(check, test, error, learner, max_points), test, error)
-    return Judged(Verdict(check, Outcome.PASSED, max_points))
+            return CheckResult(explain(check, test, error, learner, max_points), test, error)
+    return CheckResult(Verdict(check, Outcome.PASSED, max_points))
 
 
 def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:

@@ -22,7 +22,7 @@ from ..exercise.edits import replace_definitions
 from ..exercise.model import Exercise
 from ..judging.answers import answers
 from ..judging.session import Session
-from ..judging.verdicts import judge
+from ..judging.verdicts import verdicts_on
 from ..kit.source import defined_names
 from ..limits import Limits
 from ..sandbox.client import Zygote
@@ -123,7 +123,7 @@ def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
     exercise = exercises.load("single_head")
     before = descendants(zygote.forkserver.pid)
     with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
-        found = {v.check: v for v in judge(exercise, session.learner, seed=7)}
+        found = {v.check: v for v in verdicts_on(exercise, session.learner, seed=7)}
     problems = [
         f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})"
         for check, verdict in found.items()

@@ -1,8 +1,8 @@
-"""Our two steps in nbgrader's own pipeline: the ordinary command and button, and our judge.
+"""Our steps in nbgrader's own pipeline, so that its ordinary command and button judge in the sandbox.
 
-*Rebuild* stands among the sanitizing steps: of what was handed in it keeps the answers' sources.
-*Judge* stands where nbgrader would execute the notebook: it enters verdicts and marks.
-*Page* stands where nbgrader would turn the notebook into feedback: it writes our own page.
+`RebuildNotebook` is one of the sanitizing steps: of what was handed in it keeps the answers' sources.
+`JudgeInSandbox` takes the place of the step that executes the notebook: it enters verdicts and marks.
+`FeedbackExporter` takes the place of the one that turns the notebook into feedback: it writes our own page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..kit.source import printable
 from ..limits import asked_limits
 from ..pages.feedback import feedback_page
 from ..pool.base import default_jobs
-from ..pool.choose import judges
+from ..pool.choose import chosen_judges
 from ..records import gradebook as books
 from ..records import journal
 from ..records.course import Course
@@ -44,7 +44,7 @@ from ..sandbox.levels import required
 
 log = getLogger("nbgrader")
 LOCK_SECONDS = 60.0
-BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from Rebuild until Judge
+BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from RebuildNotebook until JudgeInSandbox
 WHOLE = (
     b"\n}",
     b"\n}\n",
@@ -82,18 +82,18 @@ def take_back(course: Course) -> list[Path]:
 
 
 def _left(folder: Path) -> bool:
-    """Return whether the notebook there is not whole, or bears the name of a judge that is gone."""
+    """Return whether the notebook there is not whole, or names a process that is gone as the one that judges it."""
     try:
         text = (folder / f"{folder.name}.ipynb").read_bytes()
         if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
             return False  # the formgrader asks this of a whole class at each click: no time to parse
-        judge = json.loads(text)["metadata"].get(BEING_JUDGED)
+        process = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True
-    return judge is not None and not alive(judge)
+    return process is not None and not alive(process)
 
 
-class Rebuild(NbGraderPreprocessor):
+class RebuildNotebook(NbGraderPreprocessor):
     """Replaces the notebook by the released one with the learner's answers in it."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
@@ -104,7 +104,7 @@ class Rebuild(NbGraderPreprocessor):
         return new, resources
 
 
-class Judge(NbGraderPreprocessor):
+class JudgeInSandbox(NbGraderPreprocessor):
     """Judges the answers in the sandbox and writes the marks into the gradebook."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
@@ -128,7 +128,7 @@ def _leave_no_extras(course: Course, submission: Submission) -> None:
             path.unlink()
 
 
-class Page(Exporter):
+class FeedbackExporter(Exporter):
     """Our feedback page, with the marks and comments that a person gave in the formgrader."""
 
     @default("file_extension")
@@ -142,8 +142,8 @@ class Page(Exporter):
         if entry is None:
             raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
         given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
-        marks = {name: told["score"] for name, told in given.items() if told.get("score") is not None}
-        comments = {name: told["comment"] for name, told in given.items() if told.get("comment")}
+        marks = {name: each["score"] for name, each in given.items() if each.get("score") is not None}
+        comments = {name: each["comment"] for name, each in given.items() if each.get("comment")}
         return feedback_page(entry, exercises.load(entry.exercise), marks, comments), resources
 
 
@@ -156,14 +156,14 @@ class Ahead:
         self._place = {learner: place for place, learner in enumerate(self._learners)}
         self._begun: dict[str, Work] = {}
         self._stack = ExitStack()
-        self._judges = self._stack.enter_context(judges(min(default_jobs(), len(folders)), forkserver.level, forkserver=forkserver))
+        self._judges = self._stack.enter_context(chosen_judges(min(default_jobs(), len(folders)), forkserver.level, forkserver=forkserver))
         self._grader = Grader(course, asked_limits(), level=forkserver.level, judges=self._judges)
 
     def close(self) -> None:
         self._stack.close()
 
     def entry(self, submission: Submission) -> Entry:
-        """Return what the judge says of one."""
+        """Return the entry for one of them."""
         begun = self._begun.pop(submission.learner, None)
         work = begun if begun and begun.submission == submission else self._grader.begin(submission)
         self._look_ahead(submission)
@@ -198,7 +198,7 @@ class _Runs:
 
     @classmethod
     def entry(cls, course: Course, submission: Submission, folders: Collection[str]) -> Entry:
-        """Return what the judge says; judges start with the first submission of a run and end with the last."""
+        """Return the entry for a submission; judges start with the first one of a run and end with the last."""
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
             clear_if_changed(exercises.SOLUTIONS)

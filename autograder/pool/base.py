@@ -29,7 +29,7 @@ class Judges(ABC):
     ahead = 0  # submissions that they should have in hand
 
     @abstractmethod
-    def judge(self, task: str) -> Future[str]:
+    def submit(self, task: str) -> Future[str]:
         """Return the verdicts on a `Task`, when they are there; the future raises `CannotGoOn`, or whatever ended its judge."""
 
     @abstractmethod

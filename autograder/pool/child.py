@@ -19,29 +19,29 @@ DIE_WITH_PARENT = 1  # of prctl
 
 def main(link: Connection, level: Level, forkserver: socket.socket) -> None:
     """Judge what comes through the link. The zygote comes from the fork server, as soon as this process has begun."""
-    from ..judging import one  # here, in the judge: torch has been imported there
+    from ..judging import judge  # here, in the judge: torch has been imported there
 
     libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # with the server that forked it
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends us
     signal.signal(signal.SIGTERM, _leave)
-    one.use_forkserver(forkserver)
+    judge.use_forkserver(forkserver)
     try:
-        one.own_zygote(level)
+        judge.own_zygote(level)
     except CannotGoOn:
         pass  # the first task will tell
     while True:
         try:
             task = link.recv_bytes()
         except EOFError:
-            return one.close()
-        link.send_bytes(_answer(one.judged_text, task.decode()))
+            return judge.close()
+        link.send_bytes(_answer(judge.verdicts_on_text, task.decode()))
 
 
-def _answer(judged_text, task: str) -> bytes:
+def _answer(verdicts_on_text, task: str) -> bytes:
     """Return the answer to a task as one object of JSON: its verdicts, or why there are none."""
     try:
-        answer = {"verdicts": judged_text(task)}
+        answer = {"verdicts": verdicts_on_text(task)}
     except CannotGoOn as error:
         answer = {"cannot_go_on": str(error)}
     except Exception as error:
@@ -68,7 +68,7 @@ def _end_with_the_run() -> None:
 
 
 def _leave(*about_the_signal) -> None:
-    from ..judging import one
+    from ..judging import judge
 
-    one.close()
+    judge.close()
     os._exit(0)

@@ -9,11 +9,11 @@ from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import Level, required
 from .base import AHEAD, Judges
 from .here import Here
-from .processes import Pool
+from .processes import Processes
 
 
 @contextmanager
-def judges(jobs: int, level: Level | None, cluster: str | None = None, forkserver: ForkServer | None = None) -> Iterator[Judges]:
+def chosen_judges(jobs: int, level: Level | None, cluster: str | None = None, forkserver: ForkServer | None = None) -> Iterator[Judges]:
     """Yield so many judges, or those of a cluster; they end with the block, at once if it ends in an error.
 
     Zygotes come from `forkserver`, if it has been started already, and else from one that is started and ended here.
@@ -25,7 +25,7 @@ def judges(jobs: int, level: Level | None, cluster: str | None = None, forkserve
         return
     with (
         nullcontext(forkserver) if forkserver else ForkServer(level) as server,
-        _ended(Here(server) if jobs == 1 else Pool(jobs, server)) as found,
+        _ended(Here(server) if jobs == 1 else Processes(jobs, server)) as found,
     ):
         yield found
 

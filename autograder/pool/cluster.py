@@ -51,12 +51,12 @@ class Cluster(Judges):
             raise
         self._there = self._client.get_executor(pure=False)
 
-    def judge(self, task: str) -> Future[str]:
+    def submit(self, task: str) -> Future[str]:
         """Hand a task to a worker; raises `CannotGoOn` where the scheduler is gone, and with it all that it was given."""
         if self._client.status != "running":
             raise self._gone()
         # As words of our own: the scheduler opens what is submitted, and could not import a function of ours.
-        call = f"__import__('distributed').get_worker().plugins[{JudgePlugin.name!r}].judge(task)"
+        call = f"__import__('distributed').get_worker().plugins[{JudgePlugin.name!r}].verdicts(task)"
         return self._there.submit(eval, call, {"task": task})
 
     @property
@@ -169,16 +169,16 @@ class JudgePlugin(WorkerPlugin):
             return str(error)
         return ""
 
-    def judge(self, task: str) -> str:
+    def verdicts(self, task: str) -> str:
         """Return the verdicts on a task; a worker that does not fit leaves it to others."""
         from distributed import Reschedule
 
         if self._misfit:  # it joined later: with one that was there at the start, nothing is submitted
             self._worker.loop.add_callback(self._leave)
             raise Reschedule
-        from autograder.judging.one import judged_text
+        from autograder.judging.judge import verdicts_on_text
 
-        return judged_text(task)
+        return verdicts_on_text(task)
 
     async def _leave(self) -> None:
         if not self._leaving:

@@ -14,6 +14,6 @@ def context() -> ForkServerContext:
     """Start that process if it does not run; return the context in which it forks."""
     # Not by a fork of this process: it may have threads.
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["autograder.judging.one"])
+    found.set_forkserver_preload(["autograder.judging.judge"])
     forkserver.ensure_running()
     return found

@@ -23,26 +23,26 @@ LEAVE_SECONDS = 10  # for a judge that is asked to go
 
 
 @dataclass(frozen=True)
-class _Order:
-    """A task and where its verdicts are waited for."""
+class _PendingTask:
+    """A task, and the future that gets its verdicts."""
 
     task: str
     verdicts: Future[str]
 
 
-class Pool(Judges):
-    """So many judges, each started anew when it has died."""
+class Processes(Judges):
+    """Judges in so many processes, each started anew when it has died."""
 
     def __init__(self, jobs: int, forkserver: ForkServer):
         self.ahead = AHEAD * jobs
-        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._tasks: SimpleQueue[_PendingTask | None] = SimpleQueue()
         self._over = threading.Event()
-        self._judges = [_Judge(forkserver, self._orders, self._over) for _ in range(jobs)]
+        self._judges = [_Judge(forkserver, self._tasks, self._over) for _ in range(jobs)]
 
-    def judge(self, task: str) -> Future[str]:
-        order = _Order(task, Future())
-        self._orders.put(order)
-        return order.verdicts
+    def submit(self, task: str) -> Future[str]:
+        pending = _PendingTask(task, Future())
+        self._tasks.put(pending)
+        return pending.verdicts
 
     def close(self) -> None:
         self._dismiss()
@@ -59,14 +59,14 @@ class Pool(Judges):
 
     def _dismiss(self) -> None:
         for _ in self._judges:
-            self._orders.put(None)
+            self._tasks.put(None)
 
 
 class _Judge:
     """One judge: its process, and the thread that talks to it. The process starts at once, and so does its zygote."""
 
-    def __init__(self, forkserver: ForkServer, orders: SimpleQueue[_Order | None], over: threading.Event):
-        self._forkserver, self._orders, self._over = forkserver, orders, over
+    def __init__(self, forkserver: ForkServer, tasks: SimpleQueue[_PendingTask | None], over: threading.Event):
+        self._forkserver, self._tasks, self._over = forkserver, tasks, over
         self._lock = threading.Lock()  # of the process: one thread starts it, another may stop it
         self._process: BaseProcess | None = None
         self._link: Connection | None = None
@@ -93,17 +93,17 @@ class _Judge:
             self._start()
         except CannotGoOn:
             pass  # the first task will tell
-        while (order := self._orders.get()) is not None:
-            if order.verdicts.set_running_or_notify_cancel():
-                self._judge(order)
+        while (pending := self._tasks.get()) is not None:
+            if pending.verdicts.set_running_or_notify_cancel():
+                self._have_judged(pending)
         self._leave()
 
-    def _judge(self, order: _Order) -> None:
+    def _have_judged(self, pending: _PendingTask) -> None:
         """Have a task judged; the future gets the verdicts, or why there are none."""
         try:
-            order.verdicts.set_result(self._answer(order.task))
+            pending.verdicts.set_result(self._answer(pending.task))
         except Exception as error:
-            order.verdicts.set_exception(error)
+            pending.verdicts.set_exception(error)
 
     def _answer(self, task: str) -> str:
         """Return the verdicts; raises `CannotGoOn`, `JudgeDied`."""

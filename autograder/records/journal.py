@@ -1,4 +1,4 @@
-"""What the judge said of each submission, on disk, so that nothing is judged twice or lost."""
+"""The verdicts on each submission, on disk, so that nothing is judged twice or lost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..exercise.cache import cached, digest
 from ..exercise.model import Exercise
 from ..exercise.test_file import needed_by
 from ..intake.submission import Submission
-from ..judging.task import verdict_of
+from ..judging.task import verdict_from
 from ..kit.outcome import Outcome
 from ..limits import Limits
 from ..sandbox.levels import Level
 from .course import Course
 from .entry import Entry
 
-JUDGE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # what verdicts depend on
+CODE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # of this package: what verdicts depend on
 LIBRARIES = ("torch", "numpy", "ipython")
 WHY = {
     "answers": "the answers changed",
@@ -30,7 +30,7 @@ WHY = {
     "seed": "the course's seed changed",
     "limits": "the limits changed",
     "level": "the sandbox's level changed",
-    "judge": "the judge changed",
+    "autograder": "the autograder changed",
     "tests": "the tests of this check changed",
     "mistakes": "the known mistakes or their hints changed",
 }
@@ -38,15 +38,15 @@ WHY = {
 
 def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits, level: Level) -> dict[str, str]:
     """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
-    told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
+    of_exercise = _keys_of_exercise(exercise.folder, digest(exercise.folder))
     limited = asdict(limits.allowing(exercise.seconds))
     return {
         "answers": _name(asdict(submission)),
         "seed": _name(seed),
         "limits": _name(limited),
         "level": level.name,
-        "judge": _judge(),
-        **told,
+        "autograder": _autograder(),
+        **of_exercise,
     }
 
 
@@ -61,9 +61,9 @@ def _keys_of_exercise(folder, content: str) -> dict[str, str]:
 
 
 @lru_cache
-def _judge() -> str:
+def _autograder() -> str:
     here = ROOT / "autograder"
-    made = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE]
+    made = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in CODE]
     return _name([made, platform.python_version(), *map(version, LIBRARIES)])
 
 
@@ -96,7 +96,7 @@ def read(course: Course, learner: str, exercise: str) -> Entry | None:
     """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
         payload = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
-        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_of, payload["verdicts"]))})
+        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_from, payload["verdicts"]))})
         return entry if all(isinstance(key, str) for key in entry.keys.values()) else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

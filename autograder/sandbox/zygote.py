@@ -94,21 +94,21 @@ class _Bell:
         self._rung.close()
 
 
-def serve(judge: socket.socket, shell, config: dict) -> None:
+def serve(judge_link: socket.socket, shell, config: dict) -> None:
     """Fork workers for one judge until it closes the link; then end what is left of them."""
     confine.adopt_orphans()
-    wire.send(judge, {"ready": os.getpid(), "level": config["level"]})
+    wire.send(judge_link, {"ready": os.getpid(), "level": config["level"]})
     while True:
         try:
-            request = wire.receive(judge)
-            wire.send(judge, _do(judge, shell, config, **request))
+            request = wire.receive(judge_link)
+            wire.send(judge_link, _do(judge_link, shell, config, **request))
         except wire.Closed:
             return _end_orphans()
 
 
-def _do(judge: socket.socket, shell, config: dict, do: str, **rest) -> dict:
+def _do(judge_link: socket.socket, shell, config: dict, do: str, **rest) -> dict:
     if do == "fork":
-        return _fork(judge, shell, rest["limits"], config)
+        return _fork(judge_link, shell, rest["limits"], config)
     return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
 
 
@@ -134,13 +134,13 @@ def _shell():
     return shell
 
 
-def _fork(judge: socket.socket, shell, limits: dict, config: dict) -> dict:
-    _, (fd,), _, _ = socket.recv_fds(judge, 1, 1)
+def _fork(judge_link: socket.socket, shell, limits: dict, config: dict) -> dict:
+    _, (fd,), _, _ = socket.recv_fds(judge_link, 1, 1)
     link = socket.socket(fileno=fd)
 
     def work() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        judge.close()
+        judge_link.close()
         worker.serve(link, shell, limits, config)
 
     try:

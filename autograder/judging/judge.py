@@ -15,30 +15,30 @@ from ..sandbox.client import Zygote
 from ..sandbox.levels import Level, Unavailable
 from .session import Session
 from .task import Task, our_failure, verdicts_as_text
-from .verdicts import judge
+from .verdicts import verdicts_on
 
-_own = threading.local()  # a zygote dies with the thread that started it
+_of_thread = threading.local()  # a zygote dies with the thread that started it
 
 
-def judged_text(text: str) -> str:
+def verdicts_on_text(text: str) -> str:
     """Return the verdicts on a task, as text; raises `CannotGoOn`."""
-    return verdicts_as_text(judged(Task.of(text)))
+    return verdicts_as_text(verdicts_on_task(Task.from_text(text)))
 
 
-def judged(task: Task) -> list[Verdict]:
+def verdicts_on_task(task: Task) -> list[Verdict]:
     """Return the verdicts on the task's checks; raises `Unavailable`.
 
     A process that died counts against the learner when it dies twice, and one that ran out of time without
     computing when it does so twice: once may be our doing, or that of whoever ends or stops processes on this machine.
     """
-    verdicts, doubts = _judged_once(task)
+    verdicts, doubts = _verdicts_once(task)
     if not doubts:
         return verdicts
-    again, left = _judged_once(task)
+    again, left = _verdicts_once(task)
     return again if left < doubts else verdicts
 
 
-def _judged_once(task: Task) -> tuple[list[Verdict], int]:
+def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:
     """Return the verdicts, and how many things went wrong that need not be the learner's doing.
 
     A death may show in other words than its own: without its imports an answer raises an error.
@@ -47,7 +47,7 @@ def _judged_once(task: Task) -> tuple[list[Verdict], int]:
     exercise = exercises.load(submission.exercise)
     try:
         with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
-            verdicts = judge(exercise, session.learner, task.seed, task.checks)
+            verdicts = verdicts_on(exercise, session.learner, task.seed, task.checks)
             doubts = session.doubts
     except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
         verdicts = our_failure(task, f"{type(error).__name__}: {error}")
@@ -59,34 +59,34 @@ def _judged_once(task: Task) -> tuple[list[Verdict], int]:
 
 def use_forkserver(link: socket.socket | None) -> None:
     """Let the zygotes of this thread come from the fork server at the other end of a link."""
-    _own.forkserver = link
+    _of_thread.forkserver = link
 
 
 def own_zygote(level: Level | None) -> Zygote:
     """Return the zygote of this thread, started if there is none; raises `CannotGoOn`, `Unavailable` among it."""
-    if getattr(_own, "zygote", None) is None:
+    if getattr(_of_thread, "zygote", None) is None:
         try:
-            _own.zygote = _from_forkserver(level) or Zygote(level)
+            _of_thread.zygote = _from_forkserver(level) or Zygote(level)
         except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
             raise CannotGoOn(
                 f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again"
             ) from None
-    return _own.zygote
+    return _of_thread.zygote
 
 
 def _from_forkserver(level: Level | None) -> Zygote | None:
     """Return a zygote from the fork server that others use too; None where there is none, or none any more."""
-    if getattr(_own, "forkserver", None) is None:
+    if getattr(_of_thread, "forkserver", None) is None:
         return None
     try:
-        return Zygote(level, _own.forkserver)
+        return Zygote(level, _of_thread.forkserver)
     except Unavailable:
-        _own.forkserver = None
+        _of_thread.forkserver = None
         return None
 
 
 def close() -> None:
     """End the zygote of this thread, if there is one."""
-    zygote, _own.zygote = getattr(_own, "zygote", None), None
+    zygote, _of_thread.zygote = getattr(_of_thread, "zygote", None), None
     if zygote is not None:
         zygote.close()
