@@ -15,7 +15,7 @@ from .errors import CannotGoOn, Refused
 from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import remove_half_written, write_all
-from .intake.reading import read
+from .intake.reading import read_submission
 from .intake.submission import Submission, check_learner, is_learner
 from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
@@ -123,7 +123,7 @@ class Grader:
         return work
 
     def _known(self, submission: Submission, exercise: Exercise) -> Work:
-        known = journal.read(self.course, submission.learner, exercise.name)
+        known = journal.read_entry(self.course, submission.learner, exercise.name)
         keys = journal.keys_of(submission, exercise, self.seed, self.limits, self.level)
         work = Work(submission.learner, exercise.name, submission, keys=keys)
         checks = list(exercise.checks)
@@ -138,7 +138,7 @@ class Grader:
         """Return the entry when its judge is done, and keep it."""
         entry = self.decided(work)
         if entry is not work.known:
-            write_all([journal.file(self.course, entry)])
+            write_all([journal.entry_file(self.course, entry)])
         return entry
 
     def decided(self, work: Work) -> Entry:
@@ -220,7 +220,7 @@ class _Run:
         course = self._grader.course
         try:
             check_learner(learner)
-            work = self._grader.begin(read(course.handed_in(learner, exercise.name), learner, exercise))
+            work = self._grader.begin(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
             if not (course.submitted / learner / exercise.name).exists():
                 log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)
@@ -260,7 +260,7 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[En
             entries.append(grader.decided(work))
     finally:  # whatever stops this: what was judged stays
         named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # no path is made of any other name
-        write_all([journal.file(course, entry) for work, entry in named if entry is not work.known])
+        write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.known])
     by_hand = books.record(gradebook, [entry for _, entry in named])
     notebooks = [(course.autograded(*entry.of), _notebook(work.submission, entry)) for work, entry in named if work.submission]
     pages = [

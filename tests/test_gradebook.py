@@ -19,7 +19,7 @@ from autograder.kit.cells import CHECK, Cell
 from autograder.kit.outcome import Outcome, Verdict
 from autograder.records import gradebook as books
 from autograder.records.entry import Entry
-from autograder.records.journal import read
+from autograder.records.journal import read_entry
 from tests.conftest import ROOT
 from tests.marks import marks
 
@@ -211,7 +211,7 @@ def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_hea
     with held, monkeypatch.context() as patch, pytest.raises(GradebookBusy, match="close that program and run the same command again"):
         patch.setattr(Grader, "decided", decided)
         grade(course, ["single_head"])
-    assert read(course, "ada", "single_head").settled and marks(course) == ([], [])
+    assert read_entry(course, "ada", "single_head").settled and marks(course) == ([], [])
     monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
     assert [entry.score for entry in grade(course, ["single_head"]).entries] == [sum(single_head.checks.values())]
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())

@@ -268,7 +268,7 @@ def test_ctrl_c_is_heard_while_python_forgets_it(alone, ctrl_c, capfd):
     done = []
     with pytest.raises(KeyboardInterrupt), progress(3) as seen:
         for learner in ("ada", "alan", "barbara"):
-            seen(journal.read(alone, learner, "single_head"))
+            seen(journal.read_entry(alone, learner, "single_head"))
             done.append(learner)
             reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
             assert reference is None or reference() is None

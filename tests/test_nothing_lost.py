@@ -16,7 +16,7 @@ import pytest
 from autograder.errors import CourseBusy, NoSpace
 from autograder.files import HALF_WRITTEN, beside_of, remove_half_written, write_whole
 from autograder.grading import Grader, grade
-from autograder.intake.reading import read
+from autograder.intake.reading import read_submission
 from autograder.judging import judge as this_judge
 from autograder.kit.outcome import Outcome
 from autograder.plugins import autograde
@@ -172,7 +172,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
             raise OSError("no more processes")
 
     monkeypatch.setattr("autograder.judging.judge.Session", Broken)
-    submission = read(graded.handed_in("ada", "single_head"), "ada", single_head)
+    submission = read_submission(graded.handed_in("ada", "single_head"), "ada", single_head)
     before = files(graded, "verdicts")
     with Grader(graded, again=True) as grader:
         assert grader.entry(submission).score == sum(single_head.checks.values())
@@ -182,7 +182,7 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
 @pytest.mark.parametrize("moment", ["at a cell", "at a call"])
 @pytest.mark.parametrize("victim", ["worker", "zygote"])
 def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_in, single_head, monkeypatch, victim, moment):
-    submission, killed = read(hand_in("ada", single_head), "ada", single_head), []
+    submission, killed = read_submission(hand_in("ada", single_head), "ada", single_head), []
 
     class Killing(this_judge.Session):
         """A session whose worker or zygote is killed from outside, once."""
@@ -211,7 +211,7 @@ def test_a_process_that_dies_every_time_is_the_learners(course, hand_in, single_
         cell = next(c for c in notebook.cells if c.id == "answer-masks")
         cell.source = "import os\ndef causal_mask(length):\n    os._exit(0)\n"
 
-    submission = read(hand_in("eve", single_head, change=leave), "eve", single_head)
+    submission = read_submission(hand_in("eve", single_head, change=leave), "eve", single_head)
     with Grader(course) as grader:
         entry = grader.entry(submission)
     assert Outcome.ENDED in {v.outcome for v in entry.verdicts} and entry.settled

@@ -8,7 +8,7 @@ from autograder.errors import CannotGoOn
 from autograder.exercise import cache
 from autograder.exercise import reading as exercises
 from autograder.grading import Change, grade
-from autograder.intake.reading import read
+from autograder.intake.reading import read_submission
 from autograder.judging import judge as this_judge
 from autograder.limits import asked_limits
 from autograder.plugins.autograde import _Runs
@@ -112,7 +112,7 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
     hand_in("ada", single_head)
 
     def pressed():
-        submission = read(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
+        submission = read_submission(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
         return _Runs.entry(course, submission, {str(course.root / "submitted" / "ada" / "single_head"): []}).scores
 
     assert pressed() == single_head.checks
@@ -132,7 +132,10 @@ def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head,
     hand_in("ada", single_head)
     grade(course, ["single_head"])
     asked.clear()
-    submission, told = read(course.handed_in("ada", "single_head"), "ada", single_head), journal.read(course, "ada", "single_head").keys
+    submission, told = (
+        read_submission(course.handed_in("ada", "single_head"), "ada", single_head),
+        journal.read_entry(course, "ada", "single_head").keys,
+    )
     here = {
         name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()
     }

@@ -196,7 +196,7 @@ def test_author_is_told_file_and_cell(tmp_path, single_head, change, words):
         text = file.read_text()
         (folder / file.name).write_text(change(text) if file.name == "single_head.py" else text)
     with pytest.raises(AuthorError, match="single_head.py.*(" + words + ")"):
-        exercises.read(folder)
+        exercises.read_exercise(folder)
 
 
 def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
@@ -207,7 +207,7 @@ def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
     begin = max(number for number, line in enumerate(lines) if "BEGIN SOLUTION" in line)
     path.write_text("\n".join([*lines[:end], *lines[end + 1 :]]))
     with pytest.raises(AuthorError, match=f'^single_head.py, line {begin + 1}, cell "answer-module": BEGIN SOLUTION without END SOLUTION'):
-        exercises.read(path.parent)
+        exercises.read_exercise(path.parent)
 
 
 def test_author_is_told_of_a_mistake_without_hint(tmp_path):

@@ -56,7 +56,7 @@ def test_author_is_told_of_seconds_that_are_none(tmp_path, capstone, seconds):
     for file in capstone.folder.glob("*.py"):
         (folder / file.name).write_text(file.read_text().replace("seconds: 30", f"seconds: {seconds}"))
     with pytest.raises(AuthorError, match="header: `seconds` is"):
-        exercises.read(folder)
+        exercises.read_exercise(folder)
 
 
 def test_cells_to_try_are_released_and_never_run_by_a_judge(capstone, tmp_path):

@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from ..exercise.cache import cached
 from ..exercise.model import Exercise
-from ..exercise.reading import chapter_title, read
+from ..exercise.reading import chapter_title, read_exercise
 from ..exercise.shapes import drawings, with_pictures
 from ..kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 
@@ -67,7 +67,7 @@ def stubs(exercise: Exercise) -> dict[str, str]:
 
 @cached()
 def _stubs(folder: Path) -> dict[str, str]:
-    exercise = read(folder)
+    exercise = read_exercise(folder)
     files = picture_files()
     notebook = new_notebook(cells=[_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.answers])
     notebook, _ = ClearSolutions(config=stub_config()).preprocess(notebook, {})
@@ -76,7 +76,7 @@ def _stubs(folder: Path) -> dict[str, str]:
 
 @cached()
 def _released_notebook(folder: Path) -> NotebookNode:
-    notebook = source_notebook(read(folder))
+    notebook = source_notebook(read_exercise(folder))
     for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):
         notebook, _ = step(config=stub_config()).preprocess(notebook, {})
     return notebook

@@ -33,7 +33,7 @@ def load(name: str) -> Exercise:
     """Return the exercise; raises `UnknownExercise`, or `AuthorError` if its source breaks a rule."""
     if not (name.isidentifier() and (SOLUTIONS / name / f"{name}.py").is_file()):
         raise UnknownExercise(f"no exercise is called {name!r}; there are: {', '.join(all_names())}")
-    return read(SOLUTIONS / name)
+    return read_exercise(SOLUTIONS / name)
 
 
 def chapter_title(chapter: str) -> str:
@@ -43,7 +43,7 @@ def chapter_title(chapter: str) -> str:
 
 
 @cached()
-def read(folder: Path) -> Exercise:
+def read_exercise(folder: Path) -> Exercise:
     """Return the exercise in a folder; raises `AuthorError`."""
     path = folder / f"{folder.name}.py"
     notebook = jupytext.read(path, fmt="py:percent")

@@ -115,12 +115,12 @@ def check_shapes(place: Place) -> None:
             inside = line == "```shapes"
         elif inside:
             try:
-                read(line)
+                read_chain(line)
             except Misfit as misfit:
                 raise AuthorError(f"{place.at(number)}: {misfit}") from None
 
 
-def read(line: str) -> Chain:
+def read_chain(line: str) -> Chain:
     """Return one line of shapes; raises `Misfit`."""
     parts = BETWEEN.split(line.strip())
     chain = Chain(tuple(map(_tensor, parts[::2])), tuple(parts[1::2]))
@@ -193,7 +193,7 @@ def _axis(axis: tuple[int, str]) -> str:
 
 def described(block: str) -> str:
     """Return in words what a picture of shapes shows, for those who can't see it."""
-    return ". ".join(_said(read(line)) for line in block.strip().splitlines())
+    return ". ".join(_said(read_chain(line)) for line in block.strip().splitlines())
 
 
 def _said(chain: Chain) -> str:
@@ -216,7 +216,7 @@ def _told(tensor: Drawn) -> str:
 
 def draw(block: str) -> str:
     """Return the picture of a block of shapes as SVG."""
-    chains = [read(line) for line in block.strip().splitlines()]
+    chains = [read_chain(line) for line in block.strip().splitlines()]
     parts, top = [], EDGE
     for chain in chains:
         height = max(tensor.size[1] for tensor in chain.tensors)

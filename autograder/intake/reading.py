@@ -41,7 +41,7 @@ class _Loose:
         return defined_names(self.source)
 
 
-def read(path: Path, learner: str, exercise: Exercise) -> Submission:
+def read_submission(path: Path, learner: str, exercise: Exercise) -> Submission:
     """Return the submission in a notebook (.ipynb) or a py:percent script (.py); raises `Refused`."""
     cells = _code_cells(_bytes(path), path)
     return _match(cells, check_learner(learner), exercise)

@@ -63,10 +63,10 @@ class Attack:
 
 
 def corpus() -> list[Attack]:
-    return [_read(path) for path in sorted(CORPUS.glob("*.py"))]
+    return [_read_attack(path) for path in sorted(CORPUS.glob("*.py"))]
 
 
-def _read(path: Path) -> Attack:
+def _read_attack(path: Path) -> Attack:
     text = path.read_text(encoding="utf-8")
     header = HEADER.match(text)
     verdicts = dict(part.split(": ") for part in header["verdicts"].split("; "))

@@ -26,7 +26,7 @@ from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
 from ..files import alive, own_name, remove_half_written, write_whole
 from ..grading import Grader, Work
-from ..intake.reading import read
+from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..kit.source import printable
 from ..limits import asked_limits
@@ -59,7 +59,7 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
         try:
-            read(Path(path), learner, exercises.load(name))
+            read_submission(Path(path), learner, exercises.load(name))
         except Refused as error:
             log.error("Not judged: %s/%s: %s", printable(learner), name, error)
             notebooks.remove(path)
@@ -138,7 +138,7 @@ class FeedbackExporter(Exporter):
     def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
         notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader enters marks and comments
         about = resources["nbgrader"]
-        entry = journal.read(Course(), about["student"], about["assignment"])
+        entry = journal.read_entry(Course(), about["student"], about["assignment"])
         if entry is None:
             raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
         given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
@@ -182,7 +182,7 @@ class Ahead:
             if learner not in self._begun:
                 try:
                     path = self._grader.course.handed_in(learner, now.exercise)
-                    self._begun[learner] = self._grader.begin(read(path, learner, exercises.load(now.exercise)))
+                    self._begun[learner] = self._grader.begin(read_submission(path, learner, exercises.load(now.exercise)))
                 except Refused:
                     pass  # it is refused when its turn comes
 
@@ -237,4 +237,4 @@ atexit.register(_Runs.end)
 def _submission(resources: dict) -> Submission:
     about, course = resources["nbgrader"], Course()
     exercise = exercises.load(about["assignment"])
-    return read(course.handed_in(about["student"], exercise.name), about["student"], exercise)
+    return read_submission(course.handed_in(about["student"], exercise.name), about["student"], exercise)

@@ -136,7 +136,7 @@ def _taken(path: Path, target: Path, exercise: str) -> list[Refused]:
             if path.suffix in ARCHIVES:
                 raise Refused(where, "this kind of archive is not opened", "Pack it as .zip")
             if is_wanted(path.name, exercise):
-                _write(_read(file, where), target, where)
+                _write(_read_capped(file, where), target, where)
     except Refused as refusal:
         return [refusal]
     return []
@@ -197,7 +197,7 @@ class _Archive:
             )
         if is_wanted(member.filename, self._exercise):
             self._check_member(member, where)
-            _write(self._read(member, where), target / member.filename, where)
+            _write(self._read_member(member, where), target / member.filename, where)
 
     def _check_member(self, member: zipfile.ZipInfo, where: str) -> None:
         kind = stat.S_IFMT(member.external_attr >> 16)
@@ -211,10 +211,10 @@ class _Archive:
             if found:
                 raise Refused(where, what, PACK_ANEW)
 
-    def _read(self, member: zipfile.ZipInfo, where: str) -> bytes:
+    def _read_member(self, member: zipfile.ZipInfo, where: str) -> bytes:
         try:
             with self._zip.open(member) as file:
-                return _read(file, where, self._count)
+                return _read_capped(file, where, self._count)
         except BROKEN as error:
             raise Refused(where, f"it is broken ({error})", PACK_ANEW) from None
 
@@ -239,7 +239,7 @@ class _Sipped(io.BufferedIOBase):
         return data
 
 
-def _read(file, where: str, count=lambda size: None) -> bytes:
+def _read_capped(file, where: str, count=lambda size: None) -> bytes:
     """Return what is in a file; raises `Refused` when it is too much, whatever was announced."""
     data = bytearray()
     while piece := file.read(MEGABYTE):

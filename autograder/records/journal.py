@@ -52,9 +52,9 @@ def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limit
 
 @cached()
 def _keys_of_exercise(folder, content: str) -> dict[str, str]:
-    from ..exercise.reading import read
+    from ..exercise.reading import read_exercise
 
-    exercise = read(folder)
+    exercise = read_exercise(folder)
     given = [[cell.id, cell.kind, cell.source] for cell in exercise.code]
     tests = {f"tests:{check}": _name([points, needed_by(exercise, check)]) for check, points in exercise.checks.items()}
     return {"given": _name([given, exercise.forbidden]), "mistakes": _name((folder / "mistakes.py").read_text(encoding="utf-8")), **tests}
@@ -87,12 +87,12 @@ def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str,
     return found
 
 
-def file(course: Course, entry: Entry) -> tuple[Path, str]:
+def entry_file(course: Course, entry: Entry) -> tuple[Path, str]:
     """Return where an entry is kept, and what stands there."""
     return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
 
 
-def read(course: Course, learner: str, exercise: str) -> Entry | None:
+def read_entry(course: Course, learner: str, exercise: str) -> Entry | None:
     """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
         payload = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))

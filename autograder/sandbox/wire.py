@@ -73,13 +73,13 @@ def receive(link: socket.socket, until: float | None = None) -> dict:
     Raises `BadFrame` for anything that is not a frame within the caps, `Closed` at the end and
     `TimeoutError` when the frame is not whole by `until`, a reading of `time.monotonic`.
     """
-    (length,) = struct.unpack("<I", _read(link, 4, until))
+    (length,) = struct.unpack("<I", _receive_bytes(link, 4, until))
     if length > MOST_HEADER:
         raise BadFrame("a header that is too long")
-    header = _json(_read(link, length, until))
+    header = _json(_receive_bytes(link, length, until))
     if not isinstance(header, dict) or not isinstance(header.get("tensors"), list):
         raise BadFrame("a header without a list of tensors")
-    tensors = [_tensor(_read(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])]
+    tensors = [_tensor(_receive_bytes(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])]
     message = _unpack(header.get("message"), tensors)
     if not isinstance(message, dict):
         raise BadFrame("a message that is not an object")
@@ -185,15 +185,15 @@ def _no_constant(text: str):
     raise ValueError(text)
 
 
-def _read(link: socket.socket, length: int, until: float | None) -> bytearray:
+def _receive_bytes(link: socket.socket, length: int, until: float | None) -> bytearray:
     data = bytearray(length)
     view = memoryview(data)
     while view:
-        view = view[_read_some(link, view, until) :]
+        view = view[_receive_some(link, view, until) :]
     return data
 
 
-def _read_some(link: socket.socket, view: memoryview, until: float | None) -> int:
+def _receive_some(link: socket.socket, view: memoryview, until: float | None) -> int:
     if until is not None:  # the whole frame has one deadline: a byte now and then does not move it
         link.settimeout(max(until - time.monotonic(), 1e-3))
     try:
