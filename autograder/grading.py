@@ -110,9 +110,9 @@ class Grader:
 
     def entry(self, submission: Submission) -> Entry:
         """Return what the judge says; from the journal where it has said so before."""
-        return self.finish(self.begin(submission))
+        return self.finish(self.start(submission))
 
-    def begin(self, submission: Submission) -> Work:
+    def start(self, submission: Submission) -> Work:
         """Hand to a judge what the journal does not tell of a submission."""
         exercise = exercises.load(submission.exercise)
         work = self._known(submission, exercise)
@@ -210,17 +210,17 @@ class _Run:
         for name in dict.fromkeys(name for _, name in submissions):
             books.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
         for learner, name in submissions:
-            self._begin(learner, exercises.load(name))
+            self._start(learner, exercises.load(name))
             self._enter_ready(self._grader.judges.ahead)
         self._enter_ready(0)
         return Graded(self._entries, self._changes, self._known)
 
-    def _begin(self, learner: str, exercise: Exercise) -> None:
+    def _start(self, learner: str, exercise: Exercise) -> None:
         """Put a submission on its way, unless it went away since it was listed."""
         course = self._grader.course
         try:
             check_learner(learner)
-            work = self._grader.begin(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
+            work = self._grader.start(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
             if not (course.submitted / learner / exercise.name).exists():
                 log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)

@@ -74,7 +74,7 @@ def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
         speaker.start()
         try:
-            worker.ask({"do": "begin"}, 5)
+            worker.ask({"do": "set_up"}, 5)
         except Stopped:
             pass
         speaker.join()
@@ -120,7 +120,7 @@ def test_any_bytes_are_an_error_of_the_learners(frames, announced):
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))
         theirs.shutdown(socket.SHUT_WR)
         try:
-            worker.ask({"do": "begin"}, 5)
+            worker.ask({"do": "set_up"}, 5)
         except Stopped:
             pass
         theirs.close()

@@ -103,7 +103,7 @@ class Session:
         self._left()  # before a worker is started in vain
         while self._worker is None:
             self._worker = self._forked()
-            self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
+            self._ask({"do": "set_up", "forbidden": self._exercise.forbidden, "measured": measured})
             for cell in self._cells:
                 if cell.id not in self._broken:
                     self._run(cell)
@@ -130,7 +130,7 @@ class Session:
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
     def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
-        left, seconds, begin = self._left(), seconds or self._limits.request_seconds, time.monotonic()
+        left, seconds, started = self._left(), seconds or self._limits.request_seconds, time.monotonic()
         try:
             with _ours():
                 return way(self._worker, request, min(seconds, left))
@@ -139,9 +139,9 @@ class Session:
             raise
         except TimeLimit as error:
             self.doubts += self._worker.was_idle
-            raise self._all_spent() if time.monotonic() - begin >= left else error from None
+            raise self._all_spent() if time.monotonic() - started >= left else error from None
         finally:
-            self._spent += time.monotonic() - begin
+            self._spent += time.monotonic() - started
             if not self._worker.alive:
                 self._worker = None
 

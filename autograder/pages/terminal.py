@@ -59,14 +59,14 @@ class _Seen:
         self._count, self._bar, self._pressed = count, bar, pressed
         self._task = bar.add_task("starting the judges", total=count, rate="")
         self._kinds: Counter[str] = Counter()
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
 
     def __call__(self, entry: Entry) -> None:
         if self._pressed:
             raise KeyboardInterrupt
         self._kinds[_kind(entry)] += 1
         done = self._kinds.total()
-        rate = f"{done / max(time.monotonic() - self._begun, 0.1):.1f} a second"
+        rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second"
         self._bar.update(
             self._task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
         )

@@ -154,7 +154,7 @@ class Ahead:
         self.folders = folders
         self._learners = [Path(folder).parts[-2] for folder in sorted(folders)]
         self._place = {learner: place for place, learner in enumerate(self._learners)}
-        self._begun: dict[str, Work] = {}
+        self._started: dict[str, Work] = {}
         self._stack = ExitStack()
         self._judges = self._stack.enter_context(chosen_judges(min(default_jobs(), len(folders)), forkserver.level, forkserver=forkserver))
         self._grader = Grader(course, asked_limits(), level=forkserver.level, judges=self._judges)
@@ -164,8 +164,8 @@ class Ahead:
 
     def entry(self, submission: Submission) -> Entry:
         """Return the entry for one of them."""
-        begun = self._begun.pop(submission.learner, None)
-        work = begun if begun and begun.submission == submission else self._grader.begin(submission)
+        started = self._started.pop(submission.learner, None)
+        work = started if started and started.submission == submission else self._grader.start(submission)
         self._look_ahead(submission)
         try:
             return self._grader.finish(work)
@@ -179,10 +179,10 @@ class Ahead:
     def _look_ahead(self, now: Submission) -> None:
         place = self._place[now.learner] + 1
         for learner in self._learners[place : place + self._judges.ahead]:
-            if learner not in self._begun:
+            if learner not in self._started:
                 try:
                     path = self._grader.course.handed_in(learner, now.exercise)
-                    self._begun[learner] = self._grader.begin(read_submission(path, learner, exercises.load(now.exercise)))
+                    self._started[learner] = self._grader.start(read_submission(path, learner, exercises.load(now.exercise)))
                 except Refused:
                     pass  # it is refused when its turn comes
 

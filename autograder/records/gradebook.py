@@ -87,7 +87,7 @@ def opened(url: str) -> Gradebook:
         with _said():
             gradebook = Gradebook(url)
     # What is read for a change must not change until the change is made, and the wait comes first.
-    event.listen(gradebook.engine, "begin", _begin_at_once)
+    event.listen(gradebook.engine, "begin", _begin_immediate)
     return gradebook
 
 
@@ -104,7 +104,7 @@ def _make(path: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _begin_at_once(connection: Connection) -> None:
+def _begin_immediate(connection: Connection) -> None:
     with _said():
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 

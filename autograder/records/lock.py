@@ -39,9 +39,9 @@ def held(path: Path, who: str, patience: float) -> Iterator[None]:
 
 
 def _take(fd: int, path: Path, patience: float) -> None:
-    begun, said = time.monotonic(), False
+    started, said = time.monotonic(), False
     while not _taken(fd):
-        waited = time.monotonic() - begun
+        waited = time.monotonic() - started
         if waited >= patience:
             raise CourseBusy(path.parent, _text(fd))
         if waited >= SAY_AFTER and not said:

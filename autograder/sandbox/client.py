@@ -35,7 +35,7 @@ class Zygote:
         self.forkserver = ForkServer(self.level) if forkserver_link is None else None
         self._link, theirs = socket.socketpair()
         try:
-            self._begin(forkserver_link or self.forkserver.link, theirs)
+            self._connect(forkserver_link or self.forkserver.link, theirs)
         except (ConnectionError, TimeoutError) as error:
             reason = (self.forkserver.rootfs.last_words() if self.forkserver else "") or str(error)
             self.close()
@@ -44,7 +44,7 @@ class Zygote:
             self.close()
             raise
 
-    def _begin(self, forkserver_link: socket.socket, theirs: socket.socket) -> None:
+    def _connect(self, forkserver_link: socket.socket, theirs: socket.socket) -> None:
         """Come to life, fork a worker and end it: a level is there only when the whole of it works."""
         with theirs:
             socket.send_fds(forkserver_link, [b"."], [theirs.fileno()])
@@ -113,8 +113,8 @@ class Worker:
 
         Raises a `Stopped`; where that is a limit or a death, the worker is ended and gone.
         """
-        begin = time.monotonic()
-        until = begin + seconds
+        started = time.monotonic()
+        until = started + seconds
         try:
             self.link.settimeout(seconds)
             wire.send(self.link, request)
@@ -130,7 +130,7 @@ class Worker:
             raise Ended(f"what came back is no answer: {error}") from None
         except wire.Closed:
             raise self._death() from None
-        self.waited += time.monotonic() - begin
+        self.waited += time.monotonic() - started
         return _value(answer)
 
     def _say(self, message: dict, until: float) -> None:

@@ -52,7 +52,7 @@ class _Worker:
             return _told(classify(error))
 
     def _do(self, do: str, **rest):
-        if do == "begin":
+        if do == "set_up":
             self._operations = Operations(self._shell.user_ns, Guard(rest["forbidden"]))
             if rest.get("measured"):
                 confine.give_back_memory()
