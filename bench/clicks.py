@@ -20,7 +20,7 @@ from rich.console import Console
 from autograder.exercise import reading as exercises
 from tests.formgrader_server import ask, serving
 
-from .machine import busy, machine, told, versions
+from .machine import busy, machine, measured_on, versions
 from .ways import EXERCISE, Way, agree, class_of, name_of, nbgrader_with_plugins, stock
 
 OURS = "our judge"
@@ -74,7 +74,7 @@ def _clicked(way: Way, clicks: int) -> Iterator[float]:
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
     lines = [
-        f"{told(found)}.",
+        f"{measured_on(found)}.",
         "",
         f"**{found['clicks']} clicks**, {len(found['load'])} rounds",
         "",

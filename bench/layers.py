@@ -29,7 +29,7 @@ from autograder.machine.attacks import descendants
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Unavailable
 
-from .machine import busy, machine, told, versions
+from .machine import busy, machine, measured_on, versions
 from .variants import VARIANTS, Variant, zygote
 
 EXERCISE = "single_head"
@@ -150,9 +150,9 @@ def _show(found: dict) -> None:
         console.print(f"{name}: not measured: {reason}")
 
 
-def _row(variant: Variant, told: dict) -> list[str]:
-    ms, ratio = told["ms"], told["to_none"]
-    layer = "" if variant.whole else f"{told['layer_ms']['median']:+.1f}"
+def _row(variant: Variant, found: dict) -> list[str]:
+    ms, ratio = found["ms"], found["to_none"]
+    layer = "" if variant.whole else f"{found['layer_ms']['median']:+.1f}"
     name = variant.name if variant.whole else "  " + variant.name.removeprefix(variant.level.name).strip()
     ends = f"{ratio['min']:.2f} to {ratio['max']:.2f}"
     return [
@@ -161,8 +161,8 @@ def _row(variant: Variant, told: dict) -> list[str]:
         f"{ratio['median']:.2f}",
         ends,
         layer,
-        f"{told['cpu_ms']:.1f}",
-        f"{told['start_seconds']:.2f}",
+        f"{found['cpu_ms']:.1f}",
+        f"{found['start_seconds']:.2f}",
     ]
 
 
@@ -174,7 +174,7 @@ def as_page(found: dict) -> str:
             _, _, middle, _, share, _, layer, cpu, _ = _row(variant, found["variants"][variant.name])
             lines.append(f"| {variant.name} | {middle} | {share} | {layer} | {cpu} |")
     absent = [f"{name} was not measured: {reason}" for name, reason in found["absent"].items()]
-    return "\n\n".join([f"{told(found)}; {found['rounds']} rounds.", "\n".join(lines), *absent]) + "\n"
+    return "\n\n".join([f"{measured_on(found)}; {found['rounds']} rounds.", "\n".join(lines), *absent]) + "\n"
 
 
 def _is_last(variant: Variant) -> bool:

@@ -2,7 +2,7 @@
 
 Each way is a whole command, from its start to its end, gradebook or scores on disk. Within a round the ways take turns in an order
 drawn anew, and ratios are taken within a round. Otter judges one notebook a command, so it gets only the first few, and its
-time is told for each of them.
+time is given for each of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rich.table import Table
 
 from autograder.exercise import reading as exercises
 
-from .machine import busy, machine, told, versions
+from .machine import busy, machine, measured_on, versions
 from .ways import EXERCISE, THEIRS, agree, class_of, nbgrader_with_plugins, otter, ours, stock
 
 OURS = "ours"
@@ -185,7 +185,7 @@ def _lonely(found: dict) -> Iterator[str]:
 
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
-    said = f"{told(found)}; {found['jobs']} judges."
+    said = f"{measured_on(found)}; {found['jobs']} judges."
     tables = []
     for each in found["classes"]:
         lines = ["| way | seconds | ms each | times ours |", "|---|---:|---:|---:|"]

@@ -26,7 +26,7 @@ from autograder.judging.verdicts import verdicts_on
 from autograder.sandbox.client import Zygote
 
 from .layers import EXERCISE
-from .machine import machine, told, versions
+from .machine import machine, measured_on, versions
 
 STAGES = {
     "fork": "a process of its own, shut in",
@@ -115,7 +115,7 @@ def as_page(found: dict) -> str:
     imports = [f"| {STARTS[name]} | {seconds:.1f} |" for name, seconds in found["imports"].items()]
     return "\n".join(
         [
-            f"{told(found)}; {found['rounds']} rounds.",
+            f"{measured_on(found)}; {found['rounds']} rounds.",
             "",
             "| one right submission | ms |",
             "|---|---:|",

@@ -199,5 +199,5 @@ def otter(home: Path, exercise: Exercise, known: list) -> Way:
 
 
 def _otter_marks(out: Path) -> float:
-    told = json.loads((out / "results.json").read_text())
-    return sum(test["score"] for test in told["tests"] if test.get("max_score"))
+    results = json.loads((out / "results.json").read_text())
+    return sum(test["score"] for test in results["tests"] if test.get("max_score"))

@@ -133,7 +133,7 @@ def _kill(worker: subprocess.Popen) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
+def test_what_a_worker_lacks_is_reported_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
     hand_in("ada", single_head)
     monkeypatch.setattr("torch.__version__", "2.0.0")
     with pytest.raises(
@@ -167,8 +167,8 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
             assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_from_text(result.result(60)))
     done_by = {record["worker"] for record in cluster._client.get_task_stream()}
     assert done_by and done_by <= set(before) and late.poll() == 0 and scheduler.wait_for(2) == before
-    (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
-    assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
+    (message,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
+    assert message.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in message
 
 
 def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
@@ -187,7 +187,7 @@ def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
         time.sleep(0.1)
 
 
-def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, task, caplog):
+def test_a_cluster_without_workers_is_reported_once_and_waited_for(scheduler, workers, cluster, task, caplog):
     cluster.look()
     assert not caplog.records
     for worker in workers:
@@ -196,9 +196,9 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
     result = cluster.submit(task)
     cluster.look()
     cluster.look()
-    (told,) = [record.getMessage() for record in caplog.records]
+    (message,) = [record.getMessage() for record in caplog.records]
     assert (
-        told
+        message
         == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
     )
     scheduler.worker()
@@ -210,7 +210,7 @@ def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, worker
     ]
 
 
-def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster, task):
+def test_a_scheduler_that_goes_away_is_reported(scheduler, workers, cluster, task):
     result = cluster.submit(task)
     scheduler.started[0].kill()
     with pytest.raises(CancelledError):
@@ -220,7 +220,7 @@ def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster, task):
             again()
 
 
-def test_a_scheduler_that_is_not_there_is_said(course, hand_in, single_head, monkeypatch):
+def test_a_scheduler_that_is_not_there_is_reported(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head)
     monkeypatch.setattr("autograder.pool.cluster.CONNECT_SECONDS", 1)
     begun = time.monotonic()

@@ -95,7 +95,7 @@ def test_fingerprint_of_a_large_answer_takes_little_memory():
     assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", answer[1:])))
 
 
-def test_tests_that_look_at_costs_are_told_apart():
+def test_tests_that_look_at_costs_are_recognised():
     measuring = {test.name for test in exercises.load("long_sequences").tests if test.measures}
     assert {"test_memory_for_a_long_text", "test_cost_of_a_window"} < measuring and "test_cost_in_fresh_texts" in measuring
     assert not [test.name for test in exercises.load("single_head").tests if test.measures]

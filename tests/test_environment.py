@@ -13,14 +13,14 @@ from autograder.machine import environment
 from tests.conftest import ROOT
 
 
-def test_old_python_is_told_what_is_needed(monkeypatch, capsys):
+def test_an_old_python_is_refused_with_what_is_needed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "version_info", (3, 9, 0))
     with pytest.raises(SystemExit) as ended:
         environment.main()
     assert ended.value.code == 1 and "Python 3.11, 3.12 or 3.13 is needed" in capsys.readouterr().err
 
 
-def test_full_disk_is_told(monkeypatch, capsys, tmp_path):
+def test_a_full_disk_is_reported(monkeypatch, capsys, tmp_path):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 2**20))
     monkeypatch.setattr(environment, "STAMP", str(tmp_path / "none"))
@@ -30,7 +30,7 @@ def test_full_disk_is_told(monkeypatch, capsys, tmp_path):
     assert ended.value.code == 1 and "needs 3 GB" in words and len(words.splitlines()) == 1
 
 
-def test_no_network_is_told_in_the_last_line(tmp_path):
+def test_no_network_is_reported_in_the_last_line(tmp_path):
     (tmp_path / "autograder").mkdir()
     shutil.copy(ROOT / "autograder" / "environment.py", tmp_path / "autograder")
     (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n")

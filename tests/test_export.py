@@ -50,8 +50,8 @@ def test_command_writes_marks_by_check(course, hand_in, command, single_head):
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert rows["ada"]["last_name"].startswith("'=") and rows["ada"]["email"] == "'+1" and rows["ada"]["first_name"] == 'Ada, "the first"\n'
     for learner in ("ada", "bob"):
-        told = {verdict.check: verdict.score for verdict in entries[learner].verdicts}
-        assert {check: float(rows[learner][check]) for check in told} == told
+        scores = {verdict.check: verdict.score for verdict in entries[learner].verdicts}
+        assert {check: float(rows[learner][check]) for check in scores} == scores
         assert float(rows[learner]["score"]) == entries[learner].score and rows[learner]["state"] == "marked"
     assert (rows["eve"]["score"], rows["eve"]["state"]) == ("", "to be marked")
     assert (float(rows["absent"]["score"]), rows["absent"]["state"], rows["absent"]["last_name"]) == (0.0, "nothing handed in", "'@x")

@@ -68,8 +68,8 @@ def test_tests_for_a_gpu_queue_for_it(single_head):
         waiting = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(15)
-    said = waiting.communicate(timeout=120)[0]
-    assert "1 failed" in said and re.search("CUDA|NVIDIA", said), said
+    output = waiting.communicate(timeout=120)[0]
+    assert "1 failed" in output and re.search("CUDA|NVIDIA", output), output
 
 
 def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_in, single_head):
@@ -88,8 +88,8 @@ def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_i
         "--submission",
         path,
     ]
-    said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
-    assert "1 skipped" in said and "no worker sees a GPU at this level of the sandbox" in said, said
+    output = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "1 skipped" in output and "no worker sees a GPU at this level of the sandbox" in output, output
 
 
 def _gradebook(course) -> dict:

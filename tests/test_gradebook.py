@@ -189,7 +189,7 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
         assert database.execute("select count(*) from alembic_version").fetchone() == (1,)
 
 
-def test_locked_gradebook_is_waited_for_and_said(book, course, single_head, caplog, monkeypatch):
+def test_a_locked_gradebook_is_waited_for_and_reported(book, course, single_head, caplog, monkeypatch):
     monkeypatch.setattr(books, "SAY_AFTER", 0.2)
     with held_by_another(course, seconds=1.5):
         books.record(book, [judged(single_head, "ada")])
@@ -226,8 +226,8 @@ def test_nbgraders_own_commands_wait_too(book, course, hand_in, single_head):
             assert any("Creating/updating student" in line for line in nbgrader.stderr)
             with pytest.raises(subprocess.TimeoutExpired):  # five seconds is what it waits by itself
                 nbgrader.wait(8)
-        told = nbgrader.communicate(timeout=300)[1]
-    assert nbgrader.returncode == 0, told
+        output = nbgrader.communicate(timeout=300)[1]
+    assert nbgrader.returncode == 0, output
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 
 
@@ -236,26 +236,26 @@ def test_what_a_person_wrote_survives_every_regrade(course, hand_in, single_head
     grade(course, ["single_head"])
     with books.opened(course.gradebook_url) as book:
         by_hand(book, "ada", "scale")
-    told = written_by_hand(course)
-    assert len(told) == 2
+    written = written_by_hand(course)
+    assert len(written) == 2
 
     grade(course, ["single_head"], again=True)
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     assert "Well argued." in course.feedback("ada", "single_head").read_text()
     command("nbgrader", "autograde", "single_head", "--force")
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     path = hand_in("ada", single_head)
     grade(course, ["single_head"])
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     path.write_text("no notebook any more")
     (refused,) = grade(course, ["single_head"]).entries
-    assert refused.refused and written_by_hand(course) == told
+    assert refused.refused and written_by_hand(course) == written
 
 
 def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head):
     books.record(book, [judged(single_head, "ada")])
     by_hand(book, "ada", "scale")
-    told = written_by_hand(course)
+    written = written_by_hand(course)
     first = single_head.cells.index(next(c for c in single_head.cells if c.kind == CHECK))
     more = replace(single_head, cells=(*reversed(single_head.cells), Cell("another", CHECK, "", 3.0)))
     less = replace(
@@ -266,7 +266,7 @@ def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head)
         books.prepare(book, course.gradebook_url, changed)
         books.record(book, [judged(changed, "ada")])
         books.record(book, [judged(changed, "alan")])
-        assert written_by_hand(course) == told
+        assert written_by_hand(course) == written
         for learner in ("ada", "alan"):
             assert {row[1]: row[2] for row in marks(course)[0] if row[0] == learner} == changed.checks
 

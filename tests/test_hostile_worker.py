@@ -88,7 +88,7 @@ MANY = tuple(torch.zeros(999) for _ in range(1000))
     [MANY, list(MANY), {str(i): each for i, each in enumerate(MANY)}, ((MANY,) * 10,) * 10, "x" * 1_000_000, (0,) * 300_000],
     ids=["tuple", "list", "dict", "deep", "text", "numbers"],
 )
-def test_what_came_is_told_in_short_and_soon(value):
+def test_what_came_is_described_in_short_and_soon(value):
     begin = time.process_time()
     with pytest.raises(Wrong) as caught:
         expect(value, 3)

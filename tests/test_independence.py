@@ -33,8 +33,8 @@ def chunked_attention(query, key, value, chunk, mask=None):
 def failures(exercise, learner: Learner, seed: int = 5, measured: bool = True) -> dict[str, str]:
     """Return what each test that fails says of a learner."""
     tests = [test for check in exercise.checks for test in counted(exercise, check) if measured or not test.measures]
-    told = {test.name: failure(test, learner, seed, reference_learner(exercise.name)) for test in tests}
-    return {name: str(error) for name, error in told.items() if error}
+    errors = {test.name: failure(test, learner, seed, reference_learner(exercise.name)) for test in tests}
+    return {name: str(error) for name, error in errors.items() if error}
 
 
 @pytest.fixture

@@ -72,13 +72,13 @@ def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
     assert killed and everything(fresh) == everything(alone)
 
 
-@pytest.mark.parametrize("kin", ["forkserver", "zygote"])
-def test_a_fork_server_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
+@pytest.mark.parametrize("which", ["forkserver", "zygote"])
+def test_a_fork_server_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, which):
     killed = []
 
     def disturb(entry):
         if not killed and (zygotes := _zygotes(forkserver)):
-            killed.append(psutil.Process(forkserver.pid) if kin == "forkserver" else zygotes[0])
+            killed.append(psutil.Process(forkserver.pid) if which == "forkserver" else zygotes[0])
             killed[0].kill()
 
     with ForkServer(level) as forkserver, chosen_judges(2, level, forkserver=forkserver) as found:
@@ -133,7 +133,7 @@ def test_what_no_judge_has_read_keeps_nobody_waiting(slow):
         assert all("JSONDecodeError" in str(error) for error in errors if not isinstance(error, JudgeDied))
 
 
-def test_what_breaks_in_a_judge_is_told_in_words_and_the_judge_goes_on(slow):
+def test_what_breaks_in_a_judge_is_reported_and_the_judge_goes_on(slow):
     with chosen_judges(2, None) as found:
         with pytest.raises(RuntimeError, match="JSONDecodeError"):
             found.submit("no task").result()
@@ -174,7 +174,7 @@ def test_no_worker_outlives_its_judge(level, word):
             pass
 
 
-def test_no_judge_takes_a_zygote_from_a_mother_of_another_level(level):
+def test_no_judge_takes_a_zygote_from_a_fork_server_of_another_level(level):
     with ForkServer(Level.none) as forkserver:
         this_judge.use_forkserver(forkserver.link)
         try:
@@ -247,9 +247,9 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    said = process.communicate(timeout=120)[0]
-    assert process.returncode == 130 and said.rstrip().endswith("stopped; what was judged so far is kept"), said
-    assert "Traceback" not in said
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 130 and output.rstrip().endswith("stopped; what was judged so far is kept"), output
+    assert "Traceback" not in output
     assert not psutil.wait_procs(family, timeout=40)[1]
     grade(fresh, ["single_head"])
     assert everything(fresh) == everything(whole)
@@ -295,7 +295,7 @@ def _sleeper(course, exercise) -> None:
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
 
-def test_what_no_judge_can_have_is_said_once(fresh, command, monkeypatch):
+def test_what_no_judge_can_have_is_reported_once(fresh, command, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     done = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2", "--level", "bubblewrap", code=2)
     assert "'bubblewrap' cannot be had here: there is no bwrap command" in done.stdout and "Traceback" not in done.stdout + done.stderr
@@ -303,8 +303,8 @@ def test_what_no_judge_can_have_is_said_once(fresh, command, monkeypatch):
 
 
 def test_lines_tell_how_far_it_is(fresh, command):
-    said = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
-    assert [line.split()[0] for line in said.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
+    output = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
+    assert [line.split()[0] for line in output.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
 
 
 def test_nbgrader_judges_ahead_and_gives_the_same_marks(fresh, alone, command):

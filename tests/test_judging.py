@@ -190,8 +190,8 @@ def asks_for_a_secret(learner):
     learner.causal_mask(SECRET)
 
 
-def told(session, test=asks_for_a_secret) -> tuple[str, str]:
-    """Return what a learner and what an instructor is told of a hidden test."""
+def reports(session, test=asks_for_a_secret) -> tuple[str, str]:
+    """Return what a learner and what an instructor read of a hidden test."""
     verdict = run_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
     assert verdict.outcome is not Outcome.PASSED
     return "\n".join(text for _, text in evidence(verdict)), as_text(verdict)
@@ -217,9 +217,9 @@ TALKATIVE = {
 
 
 @pytest.mark.parametrize("body, words", TALKATIVE.values(), ids=TALKATIVE)
-def test_what_code_says_of_a_hidden_input_is_told_to_instructors_only(zygote, single_head, body, words):
+def test_what_code_says_of_a_hidden_input_is_shown_to_instructors_only(zygote, single_head, body, words):
     with Session(zygote, single_head, with_causal(single_head, body)) as session:
-        learner, instructor = told(session)
+        learner, instructor = reports(session)
     assert words in learner and str(SECRET) not in learner
     assert str(SECRET) in instructor or words not in ("ValueError (in causal_mask, line", "an error (in causal_mask, line")
 
@@ -232,24 +232,24 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body, expected, words", WRONG.values(), ids=WRONG)
-def test_values_of_a_hidden_test_are_told_to_instructors_only(zygote, single_head, body, expected, words):
+def test_values_of_a_hidden_test_are_shown_to_instructors_only(zygote, single_head, body, expected, words):
     @hidden("causal")
     def test_with_values(learner):
         expect(learner.causal_mask(SECRET), expected, "answer")
 
     with Session(zygote, single_head, with_causal(single_head, body)) as session:
-        learner, instructor = told(session, test_with_values)
+        learner, instructor = reports(session, test_with_values)
     assert learner == words and str(SECRET) in instructor
 
 
-def test_places_and_shapes_of_a_hidden_test_are_told_and_numbers_are_not():
+def test_places_and_shapes_of_a_hidden_test_are_shown_and_numbers_are_not():
     right = torch.tensor([[1.5, 2.5], [3.5, 4.5]])
-    said = []
+    redacted = []
     for came in (right + torch.eye(2) * SECRET, right[:1], right.int(), None):
         with pytest.raises(Wrong) as caught:
             expect(came, right, "weights")
-        said.append(caught.value.redacted)
-    assert said == [
+        redacted.append(caught.value.redacted)
+    assert redacted == [
         "weights: 2 of 4 entries differ; the first at [0, 0]",
         "weights: shape (1, 2) where (2, 2) was expected",
         "weights: dtype int32 where float32 was expected",
@@ -282,15 +282,15 @@ def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):
     assert order == sorted(order) and True in order and False in order
 
 
-def test_a_learner_is_told_enough_of_a_hidden_test(single_head):
+def test_a_learner_sees_enough_of_a_hidden_test(single_head):
     hidden_only = [test for test in counted(single_head, "scale") if test.hidden]
     verdict = run_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
     assert verdict.question.endswith("?") and "entries differ; the first at" in verdict.reason and "where" not in verdict.reason
     assert "was expected" in verdict.in_full
 
 
-def test_an_end_is_told_in_our_words(zygote, single_head):
+def test_an_end_is_described_by_the_judge(zygote, single_head):
     with Session(zygote, single_head, with_causal(single_head, "import os; os._exit(3)")) as session:
-        assert told(session)[0] == "the process ended while the judge waited for an answer"
+        assert reports(session)[0] == "the process ended while the judge waited for an answer"
         with pytest.raises(Ended):
             session.learner.causal_mask(1)

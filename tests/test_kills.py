@@ -60,8 +60,8 @@ def _start(course: Course, *words: str) -> subprocess.Popen:
 
 def _nbgrader(course: Course, command: str, *more: str) -> None:
     process = _start(course, NBGRADER, command, "single_head", *more)
-    told = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, told
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
 
 
 def _finish(course: Course, front_end: str) -> int | None:

@@ -18,7 +18,7 @@ from autograder.sandbox.levels import Level, Unavailable, named, required
 from tests.conftest import ROOT
 
 
-def test_bubblewrap_is_asked_for_unless_told_otherwise(monkeypatch):
+def test_bubblewrap_is_the_default_level(monkeypatch):
     monkeypatch.delenv("ATTENTION_LEVEL", raising=False)
     assert required() is Level.bubblewrap
     monkeypatch.setenv("ATTENTION_LEVEL", "landlock")
@@ -32,7 +32,7 @@ def test_level_none_needs_trust(monkeypatch):
     assert required(trust=True) is Level.none
 
 
-def test_unknown_level_is_told_what_there_is():
+def test_an_unknown_level_is_refused_with_those_that_there_are():
     with pytest.raises(CannotGoOn, match="none, landlock, bubblewrap"):
         named("docker")
 

@@ -110,7 +110,7 @@ def test_verdicts_on_a_test():
     ],
     ids=["nothing", "shape", "zeros"],
 )
-def test_how_little_a_test_looks_at_is_said(test, seen):
+def test_the_reason_says_how_little_a_test_looks_at(test, seen):
     with pytest.raises(Wrong) as wrong:
         expect_refusal(learner_of(test).test_double, DOUBLE, lambda x, times: 3 * x, "a triple", RIGHT)
     assert wrong.value.came == Object(seen)

@@ -73,7 +73,7 @@ def test_a_write_that_finds_no_space_leaves_the_old_file_and_nothing_else(tmp_pa
 @pytest.mark.skipif(
     subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0, reason="this machine lets nobody mount a small disk"
 )
-def test_a_full_disk_is_said_and_loses_nothing(undisturbed, tmp_path, command):
+def test_a_full_disk_is_reported_and_loses_nothing(undisturbed, tmp_path, command):
     small, after = tmp_path / "course", tmp_path / "after"
     small.mkdir()
     after.mkdir()
@@ -125,7 +125,7 @@ def test_what_a_killed_process_left_half_written_is_removed(graded, undisturbed)
     assert everything(graded) == everything(undisturbed)
 
 
-def test_one_run_at_a_time_and_it_is_said_who(course, monkeypatch, caplog):
+def test_one_run_at_a_time_and_a_message_says_which(course, monkeypatch, caplog):
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -222,7 +222,7 @@ def test_what_a_killed_nbgrader_left_is_taken_back(graded):
     pid = os.fork()
     if pid == 0:
         notebook = json.loads(finished.read_text())
-        notebook["metadata"][autograde.BEING_JUDGED] = autograde.own_name()
+        notebook["metadata"][autograde.BEING_JUDGED] = autograde.process_name()
         graded.autograded("alan", "single_head").write_text(json.dumps(notebook))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)

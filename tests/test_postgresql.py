@@ -118,7 +118,7 @@ def test_a_mark_by_hand_stays(course, database, hand_in, single_head):
     book.close()
 
 
-def test_a_server_that_is_away_is_said(course, hand_in, single_head, tmp_path):
+def test_a_server_that_is_away_is_reported(course, hand_in, single_head, tmp_path):
     hand_in("ada", single_head)
     with pytest.raises(CannotGoOn, match="the gradebook at .*postgresql.* cannot be reached"):
         grade(Course(course.root, f"postgresql+psycopg://instructor:secret@/course?host={tmp_path}"), ["single_head"])

@@ -88,7 +88,7 @@ def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked)
     assert all(c.before == single_head.checks["padding"] for c in changed)
 
 
-def test_changed_answer_is_told_as_the_reason(course, hand_in, single_head):
+def test_a_changed_answer_is_the_reason(course, hand_in, single_head):
     hand_in("ada", single_head, next(m for m in single_head.mistakes if set(m.fails) == {"causal"}))
     assert _grade(course) == []
     hand_in("ada", single_head)
@@ -101,8 +101,8 @@ def test_command_prints_whose_marks_changed(course, hand_in, single_head, comman
     hand_in("ada", single_head, wrong)
     assert "Marks that changed" not in command("python", "-m", "autograder", "grade", "single_head").stdout
     hand_in("ada", single_head)
-    said = command("python", "-m", "autograder", "grade", "single_head").stdout
-    assert "Marks that changed: 1" in said and "the answers changed" in said
+    output = command("python", "-m", "autograder", "grade", "single_head").stdout
+    assert "Marks that changed: 1" in output and "the answers changed" in output
 
 
 def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course, hand_in):
@@ -132,27 +132,27 @@ def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head,
     hand_in("ada", single_head)
     grade(course, ["single_head"])
     asked.clear()
-    submission, told = (
+    submission, keys = (
         read_submission(course.handed_in("ada", "single_head"), "ada", single_head),
         journal.read_entry(course, "ada", "single_head").keys,
     )
     here = {
         name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()
     }
-    assert told in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
+    assert keys in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
     monkeypatch.setenv("ATTENTION_SECONDS", "7.5")
     grade(course, ["single_head"], asked_limits())
     assert set(asked) == {"ada"}
 
 
-@pytest.mark.parametrize("told", ["0", "soon", "-1"])
-def test_seconds_that_are_none_are_refused(monkeypatch, told):
-    monkeypatch.setenv("ATTENTION_SECONDS", told)
+@pytest.mark.parametrize("text", ["0", "soon", "-1"])
+def test_seconds_that_are_none_are_refused(monkeypatch, text):
+    monkeypatch.setenv("ATTENTION_SECONDS", text)
     with pytest.raises(CannotGoOn, match="must be a number of seconds"):
         asked_limits()
 
 
-def test_damaged_seed_is_told_in_a_sentence(course):
+def test_a_damaged_seed_is_reported(course):
     course.root.mkdir(exist_ok=True)
     (course.root / "seed").write_text("half a num")
     with pytest.raises(CannotGoOn, match="must hold one number and holds 'half a num'"):

@@ -50,7 +50,7 @@ def test_training_that_does_not_end_is_named(zygote, capstone):
 
 
 @pytest.mark.parametrize("seconds", ["soon", "-3"])
-def test_author_is_told_of_seconds_that_are_none(tmp_path, capstone, seconds):
+def test_an_author_hears_of_seconds_that_are_none(tmp_path, capstone, seconds):
     folder = tmp_path / "capstone"
     folder.mkdir()
     for file in capstone.folder.glob("*.py"):

@@ -158,9 +158,11 @@ def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_h
     entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
     assert len(entries) == 5
     for entry in entries.values():
-        told = {v.check: v for v in entry.verdicts}
+        verdicts = {v.check: v for v in entry.verdicts}
         assert (
-            not entry.refused and told["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY) and told["softmax"].outcome is Outcome.PASSED
+            not entry.refused
+            and verdicts["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY)
+            and verdicts["softmax"].outcome is Outcome.PASSED
         )
         assert all(len(v.reason) < 5000 and v.reason.replace("\n", "").isprintable() for v in entry.verdicts)
     assert any(r"\ud800" in v.reason for v in entries["surrogate"].verdicts)

@@ -37,9 +37,9 @@ def write_sources(target: Path) -> None:
     stamp, now = target / "made-from", "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), *facts.values()])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
         return
-    for name, told in facts.items():
+    for name, text_of_facts in facts.items():
         exercise = exercises.load(name)
-        files = {**learner_files(exercise, told), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
+        files = {**learner_files(exercise, text_of_facts), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
         for file, text in files.items():
             _write(target / name / file, text)
     _write(stamp, now)

@@ -52,13 +52,13 @@ def read_exercise(folder: Path) -> Exercise:
     places = places_of(path, _names(notebook.cells))
     cells = [_cell(cell, place) for cell, place in zip(notebook.cells, places)]
     shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
-    told = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
+    facts = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
     lists, handed_out = (
         tuple(about.get("forbidden", [])),
         {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata},
     )
     exercise = Exercise(
-        folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **told
+        folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **facts
     )
     check_form(exercise, places)
     return exercise

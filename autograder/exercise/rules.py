@@ -1,4 +1,4 @@
-"""The form of an exercise's source: every rule that can be checked by reading, told with file, line and cell."""
+"""The form of an exercise's source: every rule that can be checked without running it; errors name file, line and cell."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .outcome import Wrong
 from .svg import INK, box, picture, shade, width_of, words
 
 MOST_ROWS, MOST_COLUMNS = 12, 12
-WITH_NUMBERS = 6  # columns; narrower cells have no room for a number
+WITH_NUMBERS = 6  # columns; narrower cells are too small for a number
 TOP, GAP, EDGE = 22, 36, 6
 
 
@@ -27,7 +27,7 @@ def maps(error: Exception | None) -> str:
     if max(came.shape[0], expected.shape[0]) > MOST_ROWS or max(came.shape[1], expected.shape[1]) > MOST_COLUMNS:
         return ""
     drawn = b64encode(_side_by_side(came, expected).encode()).decode()
-    # As an image it can hold no script, and a reader who does not see it is told what it shows.
+    # As an image it can hold no script, and a reader who cannot see it gets a description.
     return f"<img style='display:block;max-width:100%;margin:6px 0' alt='{escape(_described(error.what, came, expected))}' src='data:image/svg+xml;base64,{drawn}'>"
 
 

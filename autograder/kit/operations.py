@@ -30,7 +30,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Object:
-    """A returned thing that has no plain form; only the name of its class is told."""
+    """A returned thing that has no plain form: only the name of its class is handed on."""
 
     kind: str
 

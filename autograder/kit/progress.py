@@ -14,8 +14,8 @@ FILE = ".progress.json"
 class Progress:
     """Which checks passed when they were last answered, and how many hints are open.
 
-    It only reminds: no mark comes from it. So a file that is damaged, or can't be written, is no
-    error. It is read each time, for a second kernel may have written to it.
+    It is only a reminder: no mark comes from it. So a file that is damaged, or can't be written, is no
+    error. It is read each time, because a second kernel may have written to it.
     """
 
     def __init__(self, folder: Path):
@@ -33,9 +33,9 @@ class Progress:
         return count if type(count) is int and count > 0 else 0
 
     def remember(self, verdicts: list[Verdict]) -> None:
-        """Keep what became of some checks; one without an answer, as after a restart, changes nothing."""
-        told = {v.check: v.outcome is Outcome.PASSED for v in verdicts if v.outcome is not Outcome.NO_ANSWER}
-        self._save(sorted({*self.passed, *told} - {name for name, is_passed in told.items() if not is_passed}), self._hints())
+        """Remember which of these checks passed; one without an answer, as after a restart, changes nothing."""
+        answered = {v.check: v.outcome is Outcome.PASSED for v in verdicts if v.outcome is not Outcome.NO_ANSWER}
+        self._save(sorted({*self.passed, *answered} - {name for name, is_passed in answered.items() if not is_passed}), self._hints())
 
     def open(self, hints: str, count: int) -> None:
         self._save(self.passed, {**self._hints(), hints: count})

@@ -1,9 +1,9 @@
 """The attack corpus run against our own sandbox: tests/attacks/, one submission a file.
 
-A file's first line names the verdict of each check that the attack is about (`*`: of all others;
-those not named pass), its second line the lowest level that stops it. What an attack finds or
-achieves it returns, and is judged wrong for it. The attacker is told more than any learner could
-know: where the judge is, where its files are, a port on which it listens.
+The first line of a file names the outcome of each check that the attack is about (`*` stands for all others;
+those not named pass), the second line the lowest level that stops it. An attack returns what it finds or
+achieves, and is judged wrong for it. The attacker knows more than any learner could:
+where the judge is, where its files are, a port on which it listens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARK = "attention-loot"  # in the name of everything that an attack leaves
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 LIMITS = Limits(request_seconds=3.0, least_seconds=0.8, cpu_seconds=20, memory_megabytes=512)
 HEADER = re.compile(r"# (?P<verdicts>.+)\n# stopped from: (?P<level>\w+)\n")
-TOLD = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
+RIGHT_ANSWER = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
 PROBE = f"""
 def causal_mask(length):
     import builtins, os, sys
@@ -80,13 +80,13 @@ def _read_attack(path: Path) -> Attack:
 
 
 class Surroundings:
-    """What there is to be attacked: a file with a secret, and a port that somebody listens on."""
+    """What there is to be attacked: a file with a secret, and an open port."""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         self.canary = Path(self._folder.name, "canary")
         self.canary.write_text("secret")
-        os.chmod(self._folder.name, 0o777)  # nothing but the sandbox is to stand before it
+        os.chmod(self._folder.name, 0o777)  # nothing but the sandbox may protect it
         self.canary.chmod(0o666)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.setblocking(False)
@@ -98,10 +98,10 @@ class Surroundings:
         self._listener.close()
         self._folder.cleanup()
 
-    def told(self) -> str:
-        """Return what the attacker is told, as code."""
+    def known(self) -> str:
+        """Return what the attacker knows, as code."""
         facts = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
-        return "\n".join(f"{name} = {value!r}" for name, value in facts.items()) + "\n" + TOLD
+        return "\n".join(f"{name} = {value!r}" for name, value in facts.items()) + "\n" + RIGHT_ANSWER
 
     def damage(self) -> list[str]:
         """Return what an attack has left or changed; removes it."""
@@ -109,7 +109,7 @@ class Surroundings:
         self.canary.write_text("secret")
         try:
             self._listener.accept()[0].close()
-            found.append("somebody has called from inside")
+            found.append("a connection came from inside")
         except BlockingIOError:
             pass
         left = [path for folder in OPEN_TO_ALL for path in Path(folder).glob(f"{MARK}*")] + [*ROOT.glob(f"{MARK}*")]
@@ -119,7 +119,7 @@ class Surroundings:
 
 
 def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
-    """Return in what the attack has succeeded; nothing where it was stopped."""
+    """Return what the attack has achieved; nothing where it was stopped."""
     exercise = exercises.load("single_head")
     before = descendants(zygote.forkserver.pid)
     with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
@@ -134,7 +134,7 @@ def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
 
 
 def _traces(zygote: Zygote, exercise: Exercise) -> list[str]:
-    """Return what the next learner finds of the one before."""
+    """Return what the next learner finds that the attack left."""
     sources = {name: replace_definitions(source, {"causal_mask": PROBE.strip()}) for name, source in answers(exercise).items()}
     with Session(zygote, exercise, sources, LIMITS) as session:
         found = session.learner.causal_mask(3)
@@ -151,7 +151,7 @@ def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[st
     rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
     sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
     home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))
-    return {**sources, home: around.told() + rest + "\n\n" + sources[home]}
+    return {**sources, home: around.known() + rest + "\n\n" + sources[home]}
 
 
 def descendants(pid: int) -> set[int]:

@@ -24,7 +24,7 @@ from traitlets import default
 from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
-from ..files import alive, own_name, remove_half_written, write_whole
+from ..files import alive, process_name, remove_half_written, write_whole
 from ..grading import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
@@ -100,7 +100,7 @@ class RebuildNotebook(NbGraderPreprocessor):
         submission = _submission(resources)
         _leave_no_extras(Course(), submission)
         new = rebuilt(exercises.load(submission.exercise), submission)
-        new.metadata[BEING_JUDGED] = own_name()
+        new.metadata[BEING_JUDGED] = process_name()
         return new, resources
 
 

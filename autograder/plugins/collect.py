@@ -62,8 +62,8 @@ class Collector(FileNameCollectorPlugin):
     def collect(self, submitted_file: str) -> dict | None:
         path, exercise = Path(submitted_file), self.parent.coursedir.assignment_id
         try:
-            told = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
-            return self._checked(told or {}, path, exercise)
+            fields = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
+            return self._checked(fields or {}, path, exercise)
         except Refused as refusal:
             self.log.error("Not collected: %s", refusal)
             return None
@@ -79,24 +79,24 @@ class Collector(FileNameCollectorPlugin):
         named = dict.fromkeys([*inside.relative_to(archive).parts[:-1], before.group(1) if before else ""])  # each once, outermost first
         learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
         if len(learners) > 1:
-            told = ", ".join(map(repr, learners))
+            several = ", ".join(map(repr, learners))
             raise Refused(
                 repr(str(inside)),
-                f"its name and its folders tell of different learners ({told})",
+                f"its name and its folders tell of different learners ({several})",
                 "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp",
             )
         return learners[0]
 
-    def _checked(self, told: dict, path: Path, exercise: str) -> dict:
-        learner = check_learner(told.get("student_id") or "")
-        if learner in self._seen and not told.get("timestamp"):
+    def _checked(self, fields: dict, path: Path, exercise: str) -> dict:
+        learner = check_learner(fields.get("student_id") or "")
+        if learner in self._seen and not fields.get("timestamp"):
             raise Refused(
                 f"{path.parent.name}/{path.name}",
                 f"there is another file of {learner}'s for {exercise}",
                 "Leave the right one in the archive folder and collect again",
             )
         self._seen.add(learner)
-        return {**told, "student_id": learner, "file_id": exercise}
+        return {**fields, "student_id": learner, "file_id": exercise}
 
 
 def is_wanted(name: str, exercise: str) -> bool:

@@ -1,4 +1,4 @@
-"""One at a time: who writes a course's marks holds its lock, and says who it is."""
+"""One process at a time writes the marks of a course: the one that holds its lock, which says who that is."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SAY_AFTER = 3.0  # seconds
 
 @contextmanager
 def held(path: Path, who: str, patience: float) -> Iterator[None]:
-    """Hold the lock; raises `CourseBusy` if somebody else still does after so many seconds.
+    """Hold the lock; raises `CourseBusy` if another process still does after `patience` seconds.
 
     The kernel frees it when its holder dies. The file's text is for people, and is taken away at
-    the end: text in a lock that is free tells of a run that was cut off.
+    the end: text in a free lock is left from a run that was cut off.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -66,5 +66,5 @@ def _write(fd: int, text: str) -> None:
     try:
         os.ftruncate(fd, 0)
         os.pwrite(fd, text.encode(), 0)
-    except OSError:  # on a full disk nobody is told who holds it, but it is held
+    except OSError:  # on a full disk the file can't say who holds it, but it is held
         pass

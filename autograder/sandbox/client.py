@@ -20,7 +20,7 @@ START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
 IDLE = 0.75  # of the seconds of a request; an endless loop on a busy machine is idle for less
 LONGEST_WORDS = 1000  # of an error
-TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
+ERRORS = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
 
 
 class Zygote:
@@ -192,7 +192,7 @@ def _value(answer: dict):
     if not (isinstance(words, list) and words and all(isinstance(word, str) for word in words)):
         words = [""]
     words = [word[:LONGEST_WORDS] for word in words]
-    kind = TOLD.get(answer["error"]) if isinstance(answer["error"], str) else None
+    kind = ERRORS.get(answer["error"]) if isinstance(answer["error"], str) else None
     if kind is Raised and len(words) == 3:
         raise Raised(*words)
     raise kind(words[0]) if kind and kind is not Raised else Raised("error", words[0])

@@ -11,7 +11,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from ..files import alive, own_name
+from ..files import alive, process_name
 from . import seccomp
 from .confine import HOME, SCRATCH
 from .levels import Level, Unavailable
@@ -40,7 +40,7 @@ class RootFs:
     def __init__(self, level: Level):
         self.level = level
         _clear_old_folders()
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{own_name()}-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{process_name()}-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
         self._move_in()
         self.errors = open(self.path / "errors", "w+b")
