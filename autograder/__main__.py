@@ -142,8 +142,8 @@ def _conclude(course: Course, graded: Graded) -> None:
 
     print_marks(graded.entries)
     print_changes(graded.changes)
-    if graded.known:
-        console.print(f"{graded.known} of {len(graded.entries)} were judged before, and nothing has changed for them")
+    if graded.unchanged:
+        console.print(f"{graded.unchanged} of {len(graded.entries)} were judged before, and nothing has changed for them")
     report = course.root / "report.html"
     write_whole(report, report_page(graded.entries))
     console.print(f"the class: {short(report)}")

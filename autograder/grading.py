@@ -24,7 +24,7 @@ from .pages.feedback import feedback_page
 from .pool.base import Judges
 from .pool.choose import chosen_judges
 from .pool.here import Here
-from .records import gradebook as books
+from .records import gradebook as gradebooks
 from .records import journal
 from .records.course import Course
 from .records.entry import Entry
@@ -56,7 +56,7 @@ class Graded:
 
     entries: list[Entry] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    known: int = 0  # entries that needed no judging: the journal had a verdict on each check
+    unchanged: int = 0  # entries that needed no judging: the journal had valid verdicts on all checks
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class Work:
     submission: Submission | None = None  # None: it was refused
     refused: str = ""
     keys: dict[str, str] = field(default_factory=dict)
-    known: Entry | None = None
+    earlier: Entry | None = None  # from the journal
     reasons: dict[str, str] = field(default_factory=dict)  # of the checks that are being judged again
     task: Task | None = None
     verdicts: Future[str] | None = None
@@ -79,7 +79,7 @@ class Work:
 
     def changes(self, entry: Entry) -> list[Change]:
         """Return the marks that are others than before, where there were any."""
-        before = self.known.scores if self.known else {}
+        before = self.earlier.scores if self.earlier else {}
         return [
             Change(entry.learner, entry.exercise, check, before[check], score, self.reasons.get(check, ""))
             for check, score in entry.scores.items()
@@ -113,31 +113,32 @@ class Grader:
         return self.finish(self.start(submission))
 
     def start(self, submission: Submission) -> Work:
-        """Hand to a judge what the journal does not tell of a submission."""
+        """Hand to a judge what the journal has no valid verdicts on."""
         exercise = exercises.load(submission.exercise)
-        work = self._known(submission, exercise)
+        work = self._looked_up(submission, exercise)
         if work.reasons:
             checks = tuple(check for check in exercise.checks if check in work.reasons)
             work.task = Task(submission, checks, self.seed, self.limits, self.level)
             work.verdicts = self.judges.submit(work.task.as_text())
         return work
 
-    def _known(self, submission: Submission, exercise: Exercise) -> Work:
-        known = journal.read_entry(self.course, submission.learner, exercise.name)
+    def _looked_up(self, submission: Submission, exercise: Exercise) -> Work:
+        """Return a submission with the journal's entry on it, and the checks that have to be judged."""
+        earlier = journal.read_entry(self.course, submission.learner, exercise.name)
         keys = journal.keys_of(submission, exercise, self.seed, self.limits, self.level)
         work = Work(submission.learner, exercise.name, submission, keys=keys)
         checks = list(exercise.checks)
-        if known is None or known.refused:
+        if earlier is None or earlier.refused:
             work.reasons = dict.fromkeys(checks, "it is new")
         else:
-            work.known = known
-            work.reasons = dict.fromkeys(checks, "it was asked for") if self.again else journal.affected(known, keys, checks)
+            work.earlier = earlier
+            work.reasons = dict.fromkeys(checks, "it was asked for") if self.again else journal.affected(earlier, keys, checks)
         return work
 
     def finish(self, work: Work) -> Entry:
         """Return the entry when its judge is done, and keep it."""
         entry = self.decided(work)
-        if entry is not work.known:
+        if entry is not work.earlier:
             write_all([journal.entry_file(self.course, entry)])
         return entry
 
@@ -145,15 +146,15 @@ class Grader:
         """Return the entry when its judge is done."""
         if work.submission is None:
             return Entry(work.learner, work.exercise, {}, refused=work.refused)
-        known = work.known
-        if work.task is None and known and known.keys == work.keys:
-            return known
+        earlier = work.earlier
+        if work.task is None and earlier and earlier.keys == work.keys:
+            return earlier
         exercise = exercises.load(work.exercise)
         new = {v.check: _noted(v, work.submission, exercise) for v in self._verdicts(work)}
-        old = {v.check: v for v in known.verdicts} if known else {}
+        old = {v.check: v for v in earlier.verdicts} if earlier else {}
         entry = Entry(work.learner, exercise.name, work.keys, tuple((old | new)[check] for check in exercise.checks))
-        if not entry.settled and known and known.settled and known.keys == work.keys:
-            return known  # a failure of ours takes nothing away
+        if not entry.settled and earlier and earlier.settled and earlier.keys == work.keys:
+            return earlier  # a failure of ours takes nothing away
         return entry
 
     def _verdicts(self, work: Work) -> list[Verdict]:
@@ -190,7 +191,7 @@ def grade(
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
         chosen_judges(1, level) if judges is None else nullcontext(judges) as judges,
-        books.opened(course.gradebook_url) as gradebook,
+        gradebooks.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
         return _Run(Grader(course, limits, again, level, judges), gradebook, seen).of(course.submissions(names))
@@ -204,16 +205,16 @@ class _Run:
         self._waiting: list[Work] = []
         self._entries: list[Entry] = []
         self._changes: list[Change] = []
-        self._known = 0
+        self._unchanged = 0
 
     def of(self, submissions: list[tuple[str, str]]) -> Graded:
         for name in dict.fromkeys(name for _, name in submissions):
-            books.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
+            gradebooks.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
         for learner, name in submissions:
             self._start(learner, exercises.load(name))
             self._enter_ready(self._grader.judges.ahead)
         self._enter_ready(0)
-        return Graded(self._entries, self._changes, self._known)
+        return Graded(self._entries, self._changes, self._unchanged)
 
     def _start(self, learner: str, exercise: Exercise) -> None:
         """Put a submission on its way, unless it went away since it was listed."""
@@ -244,7 +245,7 @@ class _Run:
         for work, entry in zip(ready, finished(self._grader, self._gradebook, ready)):
             self._entries.append(entry)
             self._changes += work.changes(entry)
-            self._known += entry is work.known
+            self._unchanged += entry is work.earlier
             self._seen(entry)
 
 
@@ -260,8 +261,8 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[En
             entries.append(grader.decided(work))
     finally:  # whatever stops this: what was judged stays
         named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # no path is made of any other name
-        write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.known])
-    by_hand = books.record(gradebook, [entry for _, entry in named])
+        write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
+    by_hand = gradebooks.record(gradebook, [entry for _, entry in named])
     notebooks = [(course.autograded(*entry.of), _notebook(work.submission, entry)) for work, entry in named if work.submission]
     pages = [
         (

@@ -44,10 +44,10 @@ NOT_TRIED = "the sandbox (not tried with a layer out)"
 console = Console(stderr=True)
 
 
-class KnownInside:
+class FactsInside:
     """What an attacker in the throw-away world knows; the judge there is the process that has started the kernel."""
 
-    def known(self) -> str:
+    def facts(self) -> str:
         return f'CANARY = "/tmp/secret/canary"\nCOURSE = "/home/learner/course"\nPORT = {PORT}\nJUDGE = __import__("os").getppid()\n{RIGHT_ANSWER}'
 
 
@@ -118,7 +118,7 @@ def _attacks(attacks: list[Attack], world: World, folder: Path, notes: _Notes) -
     def run(one: Attack) -> Report | None:
         if one.name in ONLY_BOUNDED and not world.bounded:
             return None
-        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, KnownInside()))))
+        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, FactsInside()))))
 
     with Zygote(Level.bubblewrap) as zygote, Surroundings() as around, Teller(around) as teller:
 

@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell
 
 from autograder import ROOT
 from autograder.authoring.sample import handed_in
-from autograder.exercise.known import Known
+from autograder.exercise.known import KnownAnswer
 from autograder.exercise.model import Exercise
 from autograder.judging.answers import answers
 
@@ -52,7 +52,7 @@ def agree(marks: dict[str, dict]) -> None:
             raise RuntimeError(f"{name} gave other marks: {wrong[:5]}")
 
 
-def class_of(exercise: Exercise, size: int) -> list[Known | None]:
+def class_of(exercise: Exercise, size: int) -> list[KnownAnswer | None]:
     """Return whose answer each learner hands in: two of three are right."""
     right, wrong = [None, *exercise.variants], list(exercise.mistakes)
     return [wrong[number // 3 % len(wrong)] if number % 3 == 2 else right[number % len(right)] for number in range(size)]

@@ -9,9 +9,9 @@ import torch
 
 from autograder.authoring.release import EXERCISES
 from autograder.exercise import reading as exercises
-from autograder.exercise.known import Known
-from autograder.judging.answers import answers, known_learner, own_learner
-from autograder.judging.combined import Pair
+from autograder.exercise.known import KnownAnswer
+from autograder.judging.answers import answers, known_learner, trusted_learner
+from autograder.judging.combined import CombinedMistakes
 from autograder.judging.verdicts import verdicts_on
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
@@ -104,8 +104,8 @@ def test_tests_that_look_at_costs_are_recognised():
 def test_two_mistakes_at_once_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = Pair.of(exercise, known["softmax_over_everything"], known["no_scale"]).both
-    verdicts = {v.check: v for v in verdicts_on(exercise, own_learner(exercise, both), seed=99)}
+    both = CombinedMistakes.of(exercise, known["softmax_over_everything"], known["no_scale"]).both
+    verdicts = {v.check: v for v in verdicts_on(exercise, trusted_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "softmax_over_everything+no_scale"
     assert verdicts["scale"].mistake.hint == f"{known['softmax_over_everything'].hint} {known['no_scale'].hint}"
     assert verdicts["softmax"].mistake.name == "softmax_over_everything"  # where only one of the two shows, it is that one
@@ -114,22 +114,22 @@ def test_two_mistakes_at_once_are_named_as_such():
 def test_two_mistakes_in_one_function_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = Pair.of(exercise, known["no_scale"], known["keys_averaged"]).both
+    both = CombinedMistakes.of(exercise, known["no_scale"], known["keys_averaged"]).both
     assert set(both.definitions) == {"scaled_dot_product_attention"} and "math.sqrt" not in both.definitions["scaled_dot_product_attention"]
-    verdicts = {v.check: v for v in verdicts_on(exercise, own_learner(exercise, both), seed=99)}
+    verdicts = {v.check: v for v in verdicts_on(exercise, trusted_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "no_scale+keys_averaged"
     assert all(v.mistake for v in verdicts.values() if v.outcome is Outcome.WRONG)
 
 
-def test_two_mistakes_in_one_line_are_no_pair():
+def test_two_mistakes_in_one_line_are_not_combined():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    assert Pair.of(exercise, known["no_scale"], known["scale_by_d_k"]) is None
+    assert CombinedMistakes.of(exercise, known["no_scale"], known["scale_by_d_k"]) is None
 
 
 def test_what_nobody_has_seen_before_gets_no_name():
     exercise = exercises.load("single_head")
-    strange = Known("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
-    wrong = [v for v in verdicts_on(exercise, own_learner(exercise, strange), seed=99) if v.outcome is Outcome.WRONG]
+    strange = KnownAnswer("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
+    wrong = [v for v in verdicts_on(exercise, trusted_learner(exercise, strange), seed=99) if v.outcome is Outcome.WRONG]
     assert wrong and not [v.mistake for v in wrong if v.mistake]
     assert any(v.given and v.expected and v.came for v in wrong)  # the smallest input that shows it

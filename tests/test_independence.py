@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.exercise import reading as exercises
-from autograder.judging.answers import own_learner, reference_learner
+from autograder.judging.answers import reference_learner, trusted_learner
 from autograder.judging.verdicts import counted
 from autograder.kit.cells import SETUP, Cell, run_here
 from autograder.kit.forbidden import NoGuard
@@ -52,7 +52,7 @@ def elsewhere():
 def test_right_answers_pass_with_other_threads_and_other_random_numbers(elsewhere, name):
     exercise = exercises.load(name)
     for known in (None, *exercise.variants[: MOST.get(name)]):
-        assert failures(exercise, own_learner(exercise, known)) == {}, known and known.name
+        assert failures(exercise, trusted_learner(exercise, known)) == {}, known and known.name
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_layers_may_be_made_in_any_order(name):
 def test_inputs_lie_in_memory_as_they_are_read(name):
     """In the notebook as across the wire: an answer that calls `view` is right in both front ends, or wrong in both."""
     exercise, torn = exercises.load(name), set()
-    right = own_learner(exercise, None)
+    right = trusted_learner(exercise, None)
 
     def send(operation: str, target, args: tuple, kwargs: dict, **more):
         parts = [part for call in args for part in (call if isinstance(call, tuple) else (call,))] + list(kwargs.values())

@@ -14,7 +14,7 @@ from autograder.errors import CannotGoOn
 from autograder.limits import Limits
 from autograder.sandbox import seccomp
 from autograder.sandbox.client import Zygote
-from autograder.sandbox.levels import Level, Unavailable, named, required
+from autograder.sandbox.levels import Level, Unavailable, level_of, required
 from tests.conftest import ROOT
 
 
@@ -34,7 +34,7 @@ def test_level_none_needs_trust(monkeypatch):
 
 def test_an_unknown_level_is_refused_with_those_that_there_are():
     with pytest.raises(CannotGoOn, match="none, landlock, bubblewrap"):
-        named("docker")
+        level_of("docker")
 
 
 def test_missing_bubblewrap_says_how_to_get_it(monkeypatch, tmp_path):

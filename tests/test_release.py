@@ -213,10 +213,10 @@ def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
 def test_author_is_told_of_a_mistake_without_hint(tmp_path):
     path = tmp_path / "mistakes.py"
     path.write_text('class wrong:\n    """It was wrong."""\n    fails = ["x"]\n')
-    from autograder.exercise.known import read_known
+    from autograder.exercise.known import read_known_answers
 
     with pytest.raises(AuthorError, match="class wrong: `hint` and `fails`"):
-        read_known(path)
+        read_known_answers(path)
 
 
 def test_unknown_exercise_is_one_sentence(command):

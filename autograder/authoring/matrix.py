@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 
 from ..exercise import reading as exercises
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import known_learner
 from ..judging.verdicts import outcome_of
@@ -39,11 +39,11 @@ def _rows(name: str, seed: int) -> dict:
     }
 
 
-def _mistake_row(exercise: Exercise, known: Known, seed: int) -> dict:
+def _mistake_row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
     return {**_row(exercise, known, seed), "hint": known.hint, "expected": list(known.fails), "checks": list(exercise.checks)}
 
 
-def _row(exercise: Exercise, known: Known, seed: int) -> dict:
+def _row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
     learner = known_learner(exercise.name, known.name)
     outcomes = {check: outcome_of(exercise, check, learner, seed) for check in exercise.checks}
     return {"title": known.title, "fails": {c: o.value for c, o in outcomes.items() if o is not Outcome.PASSED}}

@@ -11,7 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..exercise import reading as exercises
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..intake.submission import Submission
 from ..judging.answers import answers
@@ -85,7 +85,7 @@ def write_sample(course: Course) -> int:
     return written
 
 
-def handed_in(exercise: Exercise, known: Known | None) -> NotebookNode:
+def handed_in(exercise: Exercise, known: KnownAnswer | None) -> NotebookNode:
     """Return a notebook as it is handed in with the reference answers, or with a known one."""
     return rebuilt(exercise, Submission("", exercise.name, answers(exercise, known)))
 

@@ -12,7 +12,7 @@ from ..kit.forbidden import names
 from ..kit.source import defined_names
 from .edits import replace_bodies
 from .hints import Hints
-from .known import Known, read_known
+from .known import KnownAnswer, read_known_answers
 
 if TYPE_CHECKING:
     from ..kit.suite import Test
@@ -74,9 +74,9 @@ class Exercise:
         return tests_of(load_tests(self.folder / f"test_{self.name}.py"))
 
     @cached_property
-    def mistakes(self) -> list[Known]:
-        return read_known(self.folder / "mistakes.py")
+    def mistakes(self) -> list[KnownAnswer]:
+        return read_known_answers(self.folder / "mistakes.py")
 
     @cached_property
-    def variants(self) -> list[Known]:
-        return read_known(self.folder / "variants.py")
+    def variants(self) -> list[KnownAnswer]:
+        return read_known_answers(self.folder / "variants.py")

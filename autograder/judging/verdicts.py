@@ -10,7 +10,7 @@ from ..kit.learner import Learner
 from ..kit.outcome import Outcome, Verdict
 from ..kit.suite import Test, run_check
 from .answers import reference_learner
-from .naming import Finding, named
+from .naming import Finding, with_mistakes_named
 
 
 def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
@@ -25,7 +25,7 @@ def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collect
             if (checks is None or check in checks) and (check not in found or found[check].passed):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
-    return named(exercise, list(found.values()), seed)
+    return with_mistakes_named(exercise, list(found.values()), seed)
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:

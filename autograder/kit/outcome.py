@@ -155,5 +155,5 @@ class Verdict:
             return None
         return self.max_points if self.outcome is Outcome.PASSED else 0.0
 
-    def named(self, mistake: Named | None) -> Verdict:
+    def with_mistake(self, mistake: Named | None) -> Verdict:
         return replace(self, mistake=mistake)

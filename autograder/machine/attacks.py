@@ -98,10 +98,10 @@ class Surroundings:
         self._listener.close()
         self._folder.cleanup()
 
-    def known(self) -> str:
+    def facts(self) -> str:
         """Return what the attacker knows, as code."""
-        facts = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
-        return "\n".join(f"{name} = {value!r}" for name, value in facts.items()) + "\n" + RIGHT_ANSWER
+        values = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
+        return "\n".join(f"{name} = {value!r}" for name, value in values.items()) + "\n" + RIGHT_ANSWER
 
     def damage(self) -> list[str]:
         """Return what an attack has left or changed; removes it."""
@@ -151,7 +151,7 @@ def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[st
     rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
     sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
     home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))
-    return {**sources, home: around.known() + rest + "\n\n" + sources[home]}
+    return {**sources, home: around.facts() + rest + "\n\n" + sources[home]}
 
 
 def descendants(pid: int) -> set[int]:

@@ -161,10 +161,10 @@ class JudgePlugin(WorkerPlugin):
     def _wrong_place(self) -> str:
         from ..errors import CannotGoOn
         from ..sandbox.client import Zygote
-        from ..sandbox.levels import named
+        from ..sandbox.levels import level_of
 
         try:
-            Zygote(named(self._level)).close()
+            Zygote(level_of(self._level)).close()
         except CannotGoOn as error:
             return str(error)
         return ""

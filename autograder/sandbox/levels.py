@@ -38,7 +38,7 @@ def required(trust: bool = False, name: str | None = None) -> Level:
 
     Raises `CannotGoOn` for the level none unless the submissions are to be trusted.
     """
-    level = named(name or os.environ.get("ATTENTION_LEVEL", Level.bubblewrap.name))
+    level = level_of(name or os.environ.get("ATTENTION_LEVEL", Level.bubblewrap.name))
     if level is Level.none and not trust:
         raise CannotGoOn(
             "the sandbox level is none, which keeps a learner's code from nothing. For work that you trust as your own, give --trust-submissions as well"
@@ -46,7 +46,7 @@ def required(trust: bool = False, name: str | None = None) -> Level:
     return level
 
 
-def named(name: str) -> Level:
+def level_of(name: str) -> Level:
     """Return the level of this name; raises `CannotGoOn`."""
     try:
         return Level[name]

@@ -52,7 +52,7 @@ class Checker:
         verdict, print_ = result.verdict, fingerprint.of(result.error) if result.error else None
         if result.test is None or print_ is None:
             return verdict
-        return verdict.named(fingerprint.recognise(verdict.check, result.test.name, print_, self._failed, self._suspects))
+        return verdict.with_mistake(fingerprint.recognise(verdict.check, result.test.name, print_, self._failed, self._suspects))
 
     def _failed(self) -> set[str]:
         return {name for name in self._points if self._result(name).verdict.outcome is not Outcome.PASSED}
