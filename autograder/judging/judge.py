@@ -1,6 +1,6 @@
-"""A judge's work on one submission, in this process or in one of several: answers in, verdicts out.
+"""What a judge does, be it this process or one of several: it takes a task and returns the verdicts.
 
-What comes in are sources and what goes out are words: no object of a learner's ever crosses.
+Tasks hold sources and verdicts hold text: no object of a learner's ever crosses.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def verdicts_on_text(text: str) -> str:
 def verdicts_on_task(task: Task) -> list[Verdict]:
     """Return the verdicts on the task's checks; raises `Unavailable`.
 
-    A process that died counts against the learner when it dies twice, and one that ran out of time without
-    computing when it does so twice: once may be our doing, or that of whoever ends or stops processes on this machine.
+    A worker that dies counts against the learner when it dies twice, and so does one that runs out of time without
+    computing. Once may be our fault, or caused by something else that ends or stops processes on this machine.
     """
     verdicts, doubts = _verdicts_once(task)
     if not doubts:
@@ -39,9 +39,9 @@ def verdicts_on_task(task: Task) -> list[Verdict]:
 
 
 def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:
-    """Return the verdicts, and how many things went wrong that need not be the learner's doing.
+    """Return the verdicts, and how many things went wrong that need not be the learner's fault.
 
-    A death may show in other words than its own: without its imports an answer raises an error.
+    A worker's death may show as another outcome: an answer whose imports died with it raises an error.
     """
     zygote, submission, doubts = own_zygote(task.level), task.submission, 0
     exercise = exercises.load(submission.exercise)
@@ -49,7 +49,7 @@ def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:
         with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
             verdicts = verdicts_on(exercise, session.learner, task.seed, task.checks)
             doubts = session.doubts
-    except Exception as error:  # ours, whatever it is: the learner's errors have become verdicts
+    except Exception as error:  # it is our error: those of the learner's code have become verdicts
         verdicts = our_failure(task, f"{type(error).__name__}: {error}")
     failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
     if failures:
@@ -58,7 +58,7 @@ def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:
 
 
 def use_forkserver(link: socket.socket | None) -> None:
-    """Let the zygotes of this thread come from the fork server at the other end of a link."""
+    """Have the zygotes of this thread forked by the fork server at the other end of a link."""
     _of_thread.forkserver = link
 
 
@@ -67,7 +67,7 @@ def own_zygote(level: Level | None) -> Zygote:
     if getattr(_of_thread, "zygote", None) is None:
         try:
             _of_thread.zygote = _from_forkserver(level) or Zygote(level)
-        except OSError as error:  # a full disk, no more files or processes: the next submission would fare no better
+        except OSError as error:  # a full disk, no more files or processes: the next submission would fail too
             raise CannotGoOn(
                 f"the sandbox cannot be started ({error}). Nothing is lost: see what this machine is short of, and run the same command again"
             ) from None
@@ -75,7 +75,7 @@ def own_zygote(level: Level | None) -> Zygote:
 
 
 def _from_forkserver(level: Level | None) -> Zygote | None:
-    """Return a zygote from the fork server that others use too; None where there is none, or none any more."""
+    """Return a zygote from the run's fork server; None where there is none, or none any more."""
     if getattr(_of_thread, "forkserver", None) is None:
         return None
     try:

@@ -10,11 +10,11 @@ from .base import Judges
 
 
 class Here(Judges):
-    """Judges in this process, while it is asked to."""
+    """This process as the only judge: `submit` returns when the task is judged."""
 
     def __init__(self, forkserver: ForkServer | None = None):
         self._forkserver = forkserver
-        self._judge: ModuleType | None = None  # it needs torch, and is imported for the first submission
+        self._judge: ModuleType | None = None  # it imports torch, so not before the first task
 
     def submit(self, task: str) -> Future[str]:
         if self._judge is None:

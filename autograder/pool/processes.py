@@ -1,7 +1,7 @@
-"""Judges in processes of their own: for each a pipe, and a thread of this process that hands it one task after the other.
+"""Judges in processes of their own: each has a pipe, and a thread of this process that hands it one task after the other.
 
-Not the standard library's pool of processes: its judges would share two queues and their locks, and whichever is killed
-while it holds one keeps all others waiting, or takes what they were at with it. Here a judge that dies costs what it was at.
+The standard library's pool of processes will not do: its processes share two queues and their locks, and one that is killed
+while it holds a lock keeps all others waiting, or takes their tasks with it. Here a judge that dies costs only its own task.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Processes(Judges):
 
 
 class _Judge:
-    """One judge: its process, and the thread that talks to it. The process starts at once, and so does its zygote."""
+    """One judge: its process, and the thread that talks to it. The process and its zygote start at once."""
 
     def __init__(self, forkserver: ForkServer, tasks: SimpleQueue[_PendingTask | None], over: threading.Event):
         self._forkserver, self._tasks, self._over = forkserver, tasks, over
-        self._lock = threading.Lock()  # of the process: one thread starts it, another may stop it
+        self._lock = threading.Lock()  # guards the process: one thread starts it, another may stop it
         self._process: BaseProcess | None = None
         self._link: Connection | None = None
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -77,14 +77,14 @@ class _Judge:
         self._thread.join()
 
     def stop(self) -> None:
-        """End the process, whatever it is at; its thread sees that and ends too."""
+        """End the process, in the middle of a task too; its thread sees that and ends."""
         with self._lock:
             process = self._process
         if process is None:
             return
         process.terminate()
         process.join(LEAVE_SECONDS)
-        if process.is_alive():  # somebody has stopped it, and it hears nothing
+        if process.is_alive():  # it has been stopped, and no signal but this one reaches it
             process.kill()
             process.join()
 
@@ -92,7 +92,7 @@ class _Judge:
         try:
             self._start()
         except CannotGoOn:
-            pass  # the first task will tell
+            pass  # the first task reports it
         while (pending := self._tasks.get()) is not None:
             if pending.verdicts.set_running_or_notify_cancel():
                 self._have_judged(pending)
@@ -116,7 +116,7 @@ class _Judge:
             raise JudgeDied("the process that judged it ended") from None
 
     def _start(self) -> Connection:
-        """Return the link to the process, started if there is none; raises `CannotGoOn` where that fails time after time."""
+        """Return the link to the process, started if there is none; raises `CannotGoOn` where that fails again and again."""
         reason = "they end as soon as they have begun"
         for _ in range(STARTS):
             if self._over.is_set():
@@ -125,7 +125,7 @@ class _Judge:
                 break
             try:
                 self._start_once()
-            except (EOFError, OSError) as error:  # what starts it was itself ended
+            except (EOFError, OSError) as error:  # the process that it is forked from was ended
                 reason = f"{type(error).__name__}: {error}"
         if self._link is not None:
             return self._link
@@ -143,7 +143,7 @@ class _Judge:
             self._process, self._link = process, mine
 
     def _leave(self) -> None:
-        """Let the process go: it ends when its link does."""
+        """End the process: close its link, and stop it."""
         if self._link is not None:
             self._link.close()
         if self._process is not None:
