@@ -33,14 +33,14 @@ from .records.notebooks import annotated, rebuilt
 from .sandbox.levels import Level, required
 
 log = getLogger("autograder")
-LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
-AT_ONCE = 50  # submissions in one transaction, so that a statement has not more values than a database takes
-TRIES = 3  # a judge's process that dies takes with it what it was at
+LOCK_SECONDS = 20.0  # to wait: nbgrader's command holds the lock for one submission at a time
+AT_ONCE = 50  # submissions in one transaction: a database takes only so many values in a statement
+TRIES = 3  # with a task: a judge that dies loses the one that it was at
 
 
 @dataclass(frozen=True)
 class Change:
-    """A mark that is another one than before."""
+    """A mark that differs from the one before."""
 
     learner: str
     exercise: str
@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Graded:
-    """What one run has done: an entry for each submission, in the order in which they were done, and the marks that changed."""
+    """What one run has done: an entry for each submission, in the order in which they were entered, and the marks that changed."""
 
     entries: list[Entry] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -61,11 +61,11 @@ class Graded:
 
 @dataclass(eq=False)
 class Work:
-    """One file handed in, on its way to a row in the gradebook: what it holds, what is known of it, what is being judged."""
+    """One submission on its way to an entry: what it holds, the entry that it had before, and what is being judged."""
 
     learner: str
     exercise: str
-    submission: Submission | None = None  # None: it was refused
+    submission: Submission | None = None  # None where it was refused
     refused: str = ""
     keys: dict[str, str] = field(default_factory=dict)
     earlier: Entry | None = None  # from the journal
@@ -78,7 +78,7 @@ class Work:
         return self.verdicts is None or self.verdicts.done()
 
     def changes(self, entry: Entry) -> list[Change]:
-        """Return the marks that are others than before, where there were any."""
+        """Return the marks that differ from those of the earlier entry, if there was one."""
         before = self.earlier.scores if self.earlier else {}
         return [
             Change(entry.learner, entry.exercise, check, before[check], score, self.reasons.get(check, ""))
@@ -88,7 +88,7 @@ class Work:
 
 
 class Grader:
-    """Has submissions of one course judged, by the judges that it is given, or in this process."""
+    """Has submissions of one course judged, by `judges` or else in this process."""
 
     def __init__(
         self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, judges: Judges | None = None
@@ -109,7 +109,7 @@ class Grader:
         self.judges.close()
 
     def entry(self, submission: Submission) -> Entry:
-        """Return what the judge says; from the journal where it has said so before."""
+        """Return the entry for a submission, from the journal if that still holds."""
         return self.finish(self.start(submission))
 
     def start(self, submission: Submission) -> Work:
@@ -136,14 +136,14 @@ class Grader:
         return work
 
     def finish(self, work: Work) -> Entry:
-        """Return the entry when its judge is done, and keep it."""
+        """Return the entry when it is judged, and keep it in the journal."""
         entry = self.decided(work)
         if entry is not work.earlier:
             write_all([journal.entry_file(self.course, entry)])
         return entry
 
     def decided(self, work: Work) -> Entry:
-        """Return the entry when its judge is done."""
+        """Return the entry when it is judged."""
         if work.submission is None:
             return Entry(work.learner, work.exercise, {}, refused=work.refused)
         earlier = work.earlier
@@ -183,10 +183,10 @@ def grade(
     judges: Judges | None = None,
     seen: Callable[[Entry], None] = lambda entry: None,
 ) -> Graded:
-    """Grade all that was handed in, by these judges, or in this process; return what became of it.
+    """Return what came of grading all submissions to these exercises, by `judges` or else in this process.
 
-    `seen` is called with each entry when it is entered; with several judges in the order in which they are done. What it
-    raises ends the run. Raises `CannotGoOn`; what was judged until then is in the journal.
+    `seen` is called with each entry when it is in the gradebook; with several judges that is the order in which they are done.
+    An error that it raises ends the run. Raises `CannotGoOn`; what was judged until then is in the journal.
     """
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
@@ -194,11 +194,11 @@ def grade(
         gradebooks.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
-        return _Run(Grader(course, limits, again, level, judges), gradebook, seen).of(course.submissions(names))
+        return _Run(Grader(course, limits, again, level, judges), gradebook, seen).grade(course.submissions(names))
 
 
 class _Run:
-    """One run over a class: submissions are handed to judges as long as these have not enough in hand, and entered as they are done."""
+    """One run over a class: judges are kept supplied with submissions, and these are entered as they are done."""
 
     def __init__(self, grader: Grader, gradebook: Gradebook, seen: Callable[[Entry], None]):
         self._grader, self._gradebook, self._seen = grader, gradebook, seen
@@ -207,7 +207,7 @@ class _Run:
         self._changes: list[Change] = []
         self._unchanged = 0
 
-    def of(self, submissions: list[tuple[str, str]]) -> Graded:
+    def grade(self, submissions: list[tuple[str, str]]) -> Graded:
         for name in dict.fromkeys(name for _, name in submissions):
             gradebooks.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
         for learner, name in submissions:
@@ -217,20 +217,20 @@ class _Run:
         return Graded(self._entries, self._changes, self._unchanged)
 
     def _start(self, learner: str, exercise: Exercise) -> None:
-        """Put a submission on its way, unless it went away since it was listed."""
+        """Start on a submission, unless it has been removed since it was listed."""
         course = self._grader.course
         try:
             check_learner(learner)
             work = self._grader.start(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
             if not (course.submitted / learner / exercise.name).exists():
-                log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)
+                log.warning("%s/%s was removed while the class was graded; its marks stay as they were.", learner, exercise.name)
                 return
             work = Work(learner, exercise.name, refused=str(error))
         self._waiting.append(work)
 
     def _enter_ready(self, most: int) -> None:
-        """Enter the submissions that are judged, and wait for some until so many are left."""
+        """Enter the submissions that are judged; wait for judges until no more than `most` are left."""
         while self._waiting:
             ready = [work for work in self._waiting if work.is_ready][:AT_ONCE]
             if not ready and len(self._waiting) <= most:
@@ -250,17 +250,19 @@ class _Run:
 
 
 def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[Entry]:
-    """Write what became of submissions: journal, marks, notebooks, feedback. Return their entries.
+    """Write the results of submissions (journal, marks, notebooks, feedback) and return their entries.
 
-    As many at once as are ready: most of it is waiting for the disk.
+    All that are ready are written together, because most of it is waiting for the disk.
     """
     course = grader.course
     entries: list[Entry] = []
     try:
         for work in works:
             entries.append(grader.decided(work))
-    finally:  # whatever stops this: what was judged stays
-        named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # no path is made of any other name
+    finally:  # what was judged stays, whatever stops this
+        named = [
+            (work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)
+        ]  # only a learner's name may become part of a path
         write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
     by_hand = gradebooks.record(gradebook, [entry for _, entry in named])
     notebooks = [(course.autograded(*entry.of), _notebook(work.submission, entry)) for work, entry in named if work.submission]
@@ -276,12 +278,12 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[En
 
 
 def _notebook(submission: Submission, entry: Entry) -> str:
-    # Not by nbformat.writes, which checks all that stands in it: most of it was written at release.
+    # Not with nbformat.writes, which checks all of it: most of it was checked at release.
     return writes_json(annotated(rebuilt(exercises.load(entry.exercise), submission), list(entry.verdicts))) + "\n"
 
 
 def _noted(verdict: Verdict, submission: Submission, exercise: Exercise) -> Verdict:
-    """Return the verdict with what was noticed about the answer cell that it asks about."""
+    """Return the verdict with the note on the answer cell that its check is about."""
     note = submission.notes.get(_answer_before(exercise, verdict.check), "")
     return replace(verdict, note=note) if note else verdict
 

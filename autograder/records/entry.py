@@ -1,4 +1,4 @@
-"""What became of one submission."""
+"""The result of one submission."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Entry:
 
     @property
     def settled(self) -> bool:
-        """Return whether nothing of it has to be judged again."""
+        """Return whether all of it is judged, and none of it has to be judged again."""
         return bool(self.verdicts) and all(v.outcome is not Outcome.JUDGE_FAILED for v in self.verdicts)

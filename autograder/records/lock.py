@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import CourseBusy
 
 log = getLogger("autograder")
-SAY_AFTER = 3.0  # seconds
+WARN_AFTER = 3.0  # seconds
 
 
 @contextmanager
@@ -39,14 +39,14 @@ def held(path: Path, who: str, patience: float) -> Iterator[None]:
 
 
 def _take(fd: int, path: Path, patience: float) -> None:
-    started, said = time.monotonic(), False
+    started, warned = time.monotonic(), False
     while not _taken(fd):
         waited = time.monotonic() - started
         if waited >= patience:
             raise CourseBusy(path.parent, _text(fd))
-        if waited >= SAY_AFTER and not said:
+        if waited >= WARN_AFTER and not warned:
             log.warning("Waiting for %s", _text(fd))
-            said = True
+            warned = True
         time.sleep(0.1)
 
 
