@@ -48,7 +48,7 @@ VARIANTS = [
     Variant("landlock without seccomp", Level.landlock, NO_CALLS),
     Variant("landlock without rlimits", Level.landlock, NO_LIMITS),
     Variant("bubblewrap", Level.bubblewrap),
-    Variant("bubblewrap without own namespaces", Level.bubblewrap, config={"apart": False}),
+    Variant("bubblewrap without own namespaces", Level.bubblewrap, config={"unshared": False}),
     Variant("bubblewrap without fresh folders", Level.bubblewrap, {"confine": STAY_HOME}),
     Variant("bubblewrap without seccomp", Level.bubblewrap, NO_CALLS),
     Variant("bubblewrap without dropping rights", Level.bubblewrap, NO_RIGHTS),
@@ -72,8 +72,8 @@ class _Altered(RootFs):
         self._variant = variant
         super().__init__(level)
 
-    def _move_in(self) -> None:
-        super()._move_in()
+    def _copy_modules(self) -> None:
+        super()._copy_modules()
         for module, text in self._variant.replaced.items():
             path = self.path / "autograder" / "sandbox" / f"{module}.py"
             head = text.split("(")[0] + "("

@@ -66,10 +66,10 @@ def test_any_value_gets_a_verdict(single_head, data):
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(answer=st.dictionaries(st.sampled_from(["error", "words", "value", "ready", "other"]), VALUES, max_size=4))
+@given(answer=st.dictionaries(st.sampled_from(["error", "texts", "value", "ready", "other"]), VALUES, max_size=4))
 def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits())
     with mine, theirs:
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
         speaker.start()
@@ -97,17 +97,17 @@ def test_what_came_is_described_in_short_and_soon(value):
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.parametrize("words", [[MANY], [MANY, MANY, MANY], {"0": MANY}, [1, 2, 3]], ids=["one", "three", "dict", "numbers"])
+@pytest.mark.parametrize("texts", [[MANY], [MANY, MANY, MANY], {"0": MANY}, [1, 2, 3]], ids=["one", "three", "dict", "numbers"])
 @pytest.mark.parametrize("kind", ["Raised", "NoAnswer", "ZeroDivisionError", 7])
-def test_words_of_an_error_are_text_or_none(kind, words):
+def test_texts_of_an_error_are_text_or_none(kind, texts):
     with pytest.raises(Stopped) as caught:
-        _value({"error": kind, "words": words})
+        _value({"error": kind, "texts": texts})
     assert str(caught.value) in ("", "error: ")
 
 
-def test_words_of_an_error_are_cut_short():
+def test_texts_of_an_error_are_cut_short():
     with pytest.raises(Raised) as caught:
-        _value({"error": "Raised", "words": ["x" * 100_000] * 3})
+        _value({"error": "Raised", "texts": ["x" * 100_000] * 3})
     assert len(str(caught.value)) < 4000
 
 
@@ -115,7 +115,7 @@ def test_words_of_an_error_are_cut_short():
 @given(frames=st.lists(st.binary(max_size=60), max_size=4), announced=st.integers(0, 1 << 33))
 def test_any_bytes_are_an_error_of_the_learners(frames, announced):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
     with mine:
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))
         theirs.shutdown(socket.SHUT_WR)

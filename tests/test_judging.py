@@ -209,7 +209,7 @@ TALKATIVE = {
         "what came back is no answer",
     ),
     "forged words": (
-        'import os\n    text = b\'{"message": {"dict": {"error": "Raised", "words": ["E%d", "%d", "in f%d, line 3"]}}, "tensors": []}\' % ((length,) * 3)\n    for fd in range(3, 64):\n'
+        'import os\n    text = b\'{"message": {"dict": {"error": "Raised", "texts": ["E%d", "%d", "in f%d, line 3"]}}, "tensors": []}\' % ((length,) * 3)\n    for fd in range(3, 64):\n'
         "        try:\n            os.write(fd, len(text).to_bytes(4, 'little') + text)\n        except OSError:\n            pass",
         "an error",
     ),

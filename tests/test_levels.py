@@ -54,7 +54,7 @@ def test_bubblewrap_that_fails_is_quoted(monkeypatch, tmp_path):
 
 def test_worker_that_cannot_be_locked_in_runs_nothing(monkeypatch, level):
     """A filter that the kernel refuses is our failure, found before any learner's code is there."""
-    monkeypatch.setattr(seccomp, "program", lambda alone: b"\xff" * 8)
+    monkeypatch.setattr(seccomp, "program", lambda unshared: b"\xff" * 8)
     with pytest.raises(Unavailable, match="Invalid argument"):
         Zygote(level)
 

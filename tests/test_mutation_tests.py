@@ -237,7 +237,7 @@ def test_any_question_gets_an_answer(question):
 @given(questions=st.lists(st.fixed_dictionaries({"ask": VALUES}), max_size=4), rest=st.binary(max_size=40))
 def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions, rest):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
 
     def speak():
         for question in questions:
@@ -265,7 +265,7 @@ def test_any_outcome_of_a_mutation_test_gets_a_verdict(bug_hunt, data):
 
 def test_worker_that_asks_and_never_listens_runs_out_of_time():
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
     flood = threading.Thread(target=lambda: _flood(theirs), daemon=True)
     with theirs:
         flood.start()

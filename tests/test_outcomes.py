@@ -179,7 +179,7 @@ def test_child_of_the_zygote_counts_in_the_wait(zygote, single_head):
     with Session(zygote, single_head, answers(single_head), LIMITS) as session:
         session.learner.causal_mask(3)
         how = session._worker.end()
-    assert how["own"] is False and how["cpu_seconds"] > 0
+    assert how["by_itself"] is False and how["cpu_seconds"] > 0
 
 
 def test_missing_helper_is_explained(zygote, single_head):

@@ -1,4 +1,4 @@
-"""How well a learner's code is locked in: three levels, and what each needs."""
+"""How strong the wall around a learner's code is: three levels, and what each needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOW_TO_GET = {
 
 
 class Unavailable(CannotGoOn):
-    """A level cannot be had on this machine."""
+    """This machine does not offer a level."""
 
     def __init__(self, level: Level, reason: str):
         super().__init__(

@@ -46,7 +46,7 @@ LONGEST_TEXT = 10_000
 
 
 class BadFrame(ConnectionError):
-    """What came is not a frame; the other side is not to be believed any more. Its words are ours: what came is not quoted."""
+    """What came is not a frame, so nothing more from that side is believed. The text is ours and quotes nothing of what came."""
 
 
 class Closed(ConnectionError):
@@ -54,14 +54,14 @@ class Closed(ConnectionError):
 
 
 def send(link: socket.socket, message: dict) -> None:
-    """Write one frame; raises `Closed` if nobody reads any more, `TimeoutError` if somebody could and does not."""
+    """Write one frame; raises `Closed` if the other side is gone, `TimeoutError` if it is there and does not read."""
     tensors: list[Tensor] = []
     packed = _pack(message, tensors)
     header = {"message": packed, "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}
     text = json.dumps(header, allow_nan=False).encode()
     try:
         link.sendall(b"".join([struct.pack("<I", len(text)), text, *map(_bytes_of, tensors)]))
-    except TimeoutError:  # set by who has a deadline; half a frame is out, so the link is of no more use
+    except TimeoutError:  # the caller has set a deadline; half a frame is out, so the link is of no more use
         raise
     except OSError as error:
         raise Closed(str(error)) from None
@@ -120,7 +120,7 @@ def _unpack(value, tensors: list[Tensor | None], depth: int = 0):
 
 def _unpack_as(kind: str, body, tensors: list[Tensor | None], depth: int):
     if kind == "tensor" and type(body) is int and 0 <= body < len(tensors) and tensors[body] is not None:
-        # Once only: a short header could else name one tensor ten thousand times, and we would work through each.
+        # Once only: otherwise a short header could name one tensor ten thousand times, and each would have to be compared.
         tensor, tensors[body] = tensors[body], None
         return tensor
     if kind == "handle" and type(body) is int:
@@ -164,7 +164,7 @@ def _size(described) -> tuple[torch.dtype, tuple[int, ...], int]:
 def _tensor(data: bytearray, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
     if not data:
         return torch.empty(shape, dtype=dtype)
-    if dtype is torch.bool:  # any byte but 0 and 1 would be a boolean that is neither
+    if dtype is torch.bool:  # other bytes than 0 and 1 would be booleans that are neither true nor false
         return (torch.frombuffer(data, dtype=torch.uint8) != 0).reshape(shape)
     return torch.frombuffer(data, dtype=dtype).reshape(shape)
 
@@ -194,7 +194,7 @@ def _receive_bytes(link: socket.socket, length: int, until: float | None) -> byt
 
 
 def _receive_some(link: socket.socket, view: memoryview, until: float | None) -> int:
-    if until is not None:  # the whole frame has one deadline: a byte now and then does not move it
+    if until is not None:  # one deadline for the whole frame: a byte now and then does not extend it
         link.settimeout(max(until - time.monotonic(), 1e-3))
     try:
         count = link.recv_into(view)

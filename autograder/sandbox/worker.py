@@ -20,7 +20,7 @@ MEGABYTE = 1 << 20
 
 
 def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
-    """Shut oneself in, say so, and answer the judge's requests until it closes the link."""
+    """Lock this process in, report that, and answer the judge's requests until it closes the link."""
     _shut_out(link)
     try:
         _shut_in(limits, config)
@@ -47,9 +47,9 @@ class _Worker:
         try:
             return {"value": self._do(**request)}
         except Stopped as error:
-            return _told(error)
+            return _error_message(error)
         except BaseException as error:  # the learner's code may raise anything, even SystemExit
-            return _told(classify(error))
+            return _error_message(classify(error))
 
     def _do(self, do: str, **rest):
         if do == "set_up":
@@ -64,7 +64,7 @@ class _Worker:
         return getattr(self._operations, do)(**rest)
 
     def _ask_back(self, question: dict) -> dict:
-        """Return what the judge says to a question that a test of the learner's asks, while the judge waits for this worker."""
+        """Return the judge's reply to a question of a learner's test, while the judge waits for this worker's answer."""
         wire.send(self._link, {"ask": question})
         return wire.receive(self._link)
 
@@ -75,10 +75,10 @@ class _Worker:
             raise error
 
 
-def _told(error: Stopped | BaseException) -> dict:
-    """Return an error as a message: its class and the words to make it again."""
-    words = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
-    return {"error": type(error).__name__, "words": words}
+def _error_message(error: Stopped | BaseException) -> dict:
+    """Return an error as a message: its class and the texts to make it again."""
+    texts = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
+    return {"error": type(error).__name__, "texts": texts}
 
 
 def _shut_out(link: socket.socket) -> None:
@@ -94,8 +94,8 @@ def _shut_out(link: socket.socket) -> None:
 
 
 def _shut_in(limits: dict, config: dict) -> None:
-    """Raise the walls in an order in which each can still be raised; `config` says which there are."""
-    if config["apart"]:
+    """Put up the wall that `config` describes, in an order in which each part is still allowed."""
+    if config["unshared"]:
         confine.mount_scratch(limits["scratch_megabytes"])
     if config["readable"] is not None:
         confine.lock_files(config["readable"])
@@ -113,7 +113,7 @@ def _limit(limits: dict, config: dict) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: 64,
     }
-    if config["apart"]:  # the kernel counts those of a user in a namespace; elsewhere it would count all that the user runs
+    if config["unshared"]:  # the kernel counts a user's threads in the namespace; without one it would count all that the user runs
         hard[resource.RLIMIT_NPROC] = limits["threads"]
     if limits["memory_megabytes"]:
         hard[resource.RLIMIT_AS] = (config["megabytes_at_rest"] + limits["memory_megabytes"]) * MEGABYTE
