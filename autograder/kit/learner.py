@@ -10,16 +10,16 @@ from .values import call
 
 
 class Learner:
-    """Sends calls to wherever the learner's code lives and hands back plain values.
+    """Sends calls to the learner's code, wherever that runs, and returns plain values.
 
-    `send(operation, *arguments)` is `Operations` in the notebook and the wire in the judge.
+    `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
     """
 
     def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
-        self._forget = forget  # what the calls of a test have left behind
+        self._forget = forget  # drops what the calls of a test have left behind
 
     @property
     def last_call(self) -> str:
@@ -74,7 +74,7 @@ class Callee:
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
 
-        In the judge a fresh process makes all of them, and the kernel says what they cost: objects made before are gone.
+        In a judge a fresh worker makes all of them, and the kernel says what they cost: objects made before are gone.
         """
         return self.learner._ask("measured", self, calls, kwargs)
 
@@ -90,7 +90,7 @@ class Callee:
         return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
 
     def shake(self, scale: float) -> None:
-        """Add random numbers of this size to all parameters of a module, as if it had learnt something."""
+        """Add random numbers of this size to all parameters of a module, as if it had been trained."""
         self.learner._ask("shake", self, (), {}, scale=scale)
 
     def wipe(self) -> None:
@@ -98,11 +98,11 @@ class Callee:
         self.learner._ask("wipe", self, (), {})
 
     def train(self) -> None:
-        """Put a module into training, as it is when it is made."""
+        """Put a module into training mode, as it is when it is made."""
         self.learner._ask("switch", self, (), {}, training=True)
 
     def eval(self) -> None:
-        """Put a module into use: what happens in training only must stop."""
+        """Put a module into evaluation mode: what happens in training only must stop."""
         self.learner._ask("switch", self, (), {}, training=False)
 
 

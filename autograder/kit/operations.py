@@ -45,7 +45,7 @@ class Operations:
         self._namespace = namespace
         self._kept: list = []
         self._guard = guard
-        self._missing = missing or {}  # names that a cell should have defined, and why it did not
+        self._missing = missing or {}  # names that a cell should have defined, with the reason why it did not
 
     def call(self, target, args: tuple, kwargs: dict, device: str | None = None):
         """Return what the target returns, in plain form."""
@@ -78,7 +78,7 @@ class Operations:
         return sum(p.numel() for p in parameters), sum(reached)
 
     def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
-        """Add a random number to each parameter of the module: what must hold, must hold whatever has been learnt."""
+        """Add a random number to each parameter of the module: what must hold, must hold after any training."""
         with self._watched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(0)
             for parameter in self._object(target).parameters():
@@ -91,7 +91,7 @@ class Operations:
                 parameter.grad = None
 
     def switch(self, target, args: tuple, kwargs: dict, training: bool) -> None:
-        """Put a module into training, or into use."""
+        """Put a module into training mode, or into evaluation mode."""
         with self._watched():
             self._object(target).train(training)
 
@@ -124,7 +124,7 @@ class Operations:
         return asking
 
     def forget(self) -> None:
-        """Drop the modules that calls have left behind: their handles are worth nothing any more."""
+        """Drop the modules that calls have left behind; their handles are no longer valid."""
         self._kept.clear()
 
     def _differentiate(self, result, leaves: list[Tensor]) -> list:
@@ -136,10 +136,10 @@ class Operations:
         function = self._object(target)
         args = tuple(self._open(a, device) for a in args)
         kwargs = {name: self._open(a, device) for name, a in kwargs.items()}
-        # What an answer draws at random is the same each time: a mistake that starts at random can
-        # then be recognised, and nobody is right by luck. The learner's own draws are left alone.
+        # What an answer draws at random is the same each time: a mistake that starts with random numbers can
+        # be recognised, and no answer is right by luck. Random numbers outside a call are not affected.
         with torch.random.fork_rng(devices=[]):
-            # torch.manual_seed would write down the stack for each kind of device: more than all other work of a call.
+            # torch.manual_seed records the stack for each kind of device, which costs more than the rest of a call.
             torch.manual_seed(0) if device else torch.default_generator.manual_seed(0)
             result = function(*args, **kwargs)
         return result.to(device) if device and isinstance(result, nn.Module) else result
@@ -157,14 +157,14 @@ class Operations:
         if isinstance(value, Handle):
             return self._kept[value.number]
         if isinstance(value, Tensor):
-            # A copy: what a learner writes into an input must not reach the test's own tensors.
+            # A copy: what a learner writes into an input must not change the test's own tensors.
             copy = value if value.requires_grad else value.clone()
             return copy.to(device) if device else copy
         return value
 
     def _plain(self, value, depth: int = 0):
         if isinstance(value, Tensor):
-            with torch._C.DisableTorchFunctionSubclass():  # a subclass has no say in what comes back
+            with torch._C.DisableTorchFunctionSubclass():  # a subclass must not influence what comes back
                 return value.detach().as_subclass(Tensor).to("cpu").contiguous().clone()
         if value is None or type(value) in (bool, int, float, str):
             return value
@@ -180,7 +180,7 @@ class Operations:
 
 
 class _Watch:
-    """Turns whatever the learner's code raises into one of the closed list."""
+    """Raises whatever the learner's code raises as one of the closed list of outcomes."""
 
     def __init__(self, guard, missing: dict[str, Stopped]):
         self._guard = guard

@@ -18,7 +18,7 @@ VISIBLE_SEED = 0
 
 COSTS = {"expect_memory", "expect_ratio", "expect_slope"}
 
-# No answer makes a test raise these: the machine does, or the way to the learner's code, whose breaks are of the first kind.
+# No answer makes a test raise these: the machine does, or a broken link to the worker (an OSError).
 OURS = (OSError, MemoryError)
 
 
@@ -66,21 +66,21 @@ class Test:
 
     @property
     def measures(self) -> bool:
-        """Return whether the test, or a function that it uses, looks at what calls cost: that takes a second."""
+        """Return whether the test, or a function that it uses, measures what calls cost, which takes a second."""
         return not COSTS.isdisjoint(_names_used(self.function.__code__, self.function.__globals__))
 
 
 def _names_used(code: CodeType, around: dict) -> set[str]:
-    """Return the names that code uses, with those of the functions within it, and of those beside it that it names."""
+    """Return the names that code uses, and those that functions within it or named by it use."""
     codes = [code]
-    for each in codes:  # grows meanwhile
+    for each in codes:  # the list grows meanwhile
         beside = (getattr(around.get(name), "__code__", None) for name in each.co_names)
         codes += [found for found in (*each.co_consts, *beside) if isinstance(found, CodeType) and found not in codes]
     return {name for each in codes for name in each.co_names}
 
 
 def load_tests(path: Path) -> ModuleType:
-    """Return the module of tests at `path`, loaded apart from all others."""
+    """Return the module of tests at `path`, loaded without a place in sys.modules."""
     spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -128,19 +128,19 @@ def run_check(check: str, tests: list[Test], learner, seed: int, reference=None,
 
 
 def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:
-    """Return the error with which the test ends, or None if it passes."""
+    """Return the error that the test ends with, or None if it passes."""
     try:
         test.run(learner, seed, reference)
     except Exception as error:
         return blame(test, error, seed, reference)
-    finally:  # known answers stay for a whole class: what tests have made of them must not
+    finally:  # known answers are kept for a whole class: the modules that tests have made of them are not
         for each in filter(None, (learner, reference)):
             each._forget()
     return None
 
 
 def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed:
-    """Return whose fault an error is that a test ended with.
+    """Return an error that a test ended with as the learner's or as ours.
 
     A test that breaks on what came back, but not on the reference answer, got a wrong answer.
     """

@@ -14,7 +14,7 @@ PYTHONS_OWN = {name for name, thing in vars(builtins).items() if isinstance(thin
 
 
 class Outcome(StrEnum):
-    """Everything that can become of a check. The value is what a person reads."""
+    """All that can become of a check. The value is what a person reads."""
 
     PASSED = "passed"
     WRONG = "wrong answer"
@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 
 
 class Stopped(Exception):
-    """The learner's code could not go on; `outcome` says why. Subclasses say it in their name."""
+    """The learner's code could not go on; `outcome`, and the name of the subclass, says why."""
 
     outcome: Outcome
 
@@ -69,9 +69,9 @@ class Forbidden(Stopped):
 
 
 class JudgeFailed(Exception):
-    """Something of ours broke; the learner's work was not judged.
+    """Something of ours broke, and the learner's work was not judged.
 
-    It is no `Stopped`: a test that catches what a learner's code does must not catch this.
+    It is not a `Stopped`: a test that catches what a learner's code raises must not catch this.
     """
 
     outcome = Outcome.JUDGE_FAILED
@@ -124,12 +124,12 @@ class Named:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge saw of one check.
+    """The outcome of one check, with the evidence for it.
 
     `question` leads on; `reason`, `given`, `expected` and `came` are the evidence, as text that
-    is small enough to read. Of a hidden test they hold nothing that its inputs could be read from;
-    `in_full` is the whole reason then, for instructors. `score` is None when the judge itself failed: nothing is held
-    against the learner then, and the check is judged again.
+    is small enough to read. Of a hidden test they are redacted, so that its inputs cannot be read from them;
+    `in_full` is then the whole reason, for instructors. `score` is None when the judge itself failed: nothing is held
+    against the learner, and the check is judged again.
     """
 
     check: str
