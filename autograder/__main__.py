@@ -29,7 +29,7 @@ def main() -> None:
 
 @main.command()
 def release() -> None:
-    """Bring exercises/ in step with solutions/."""
+    """Bring exercises/ up to date with solutions/."""
     from .authoring.release import write_exercises
 
     changed = write_exercises()
@@ -66,19 +66,19 @@ def sample() -> None:
 
 
 @main.command()
-@click.option("--again", is_flag=True, help="Judge also what has been judged before.")
+@click.option("--again", is_flag=True, help="Judge everything again, also where nothing has changed.")
 @click.option(
     "--level",
     default=None,
-    help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]",
+    help="Level of the sandbox: bubblewrap, landlock, none, or best for the best that this machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]",
 )
-@click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
+@click.option("--trust-submissions", is_flag=True, help="Allow the level none, for work that you trust as if it were yours.")
 @click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.  [default: ATTENTION_SECONDS, else 6]")
 @click.option(
     "--jobs",
     default=None,
     type=click.IntRange(1),
-    help="Judges that work at the same time.  [default: the cores, if there are 2 GiB for each]",
+    help="Number of judges at work at the same time.  [default: the number of cores, with 2 GiB of memory for each]",
 )
 @click.option("--cluster", default=None, help="The address of a dask scheduler whose workers judge, such as tcp://10.0.0.5:8786.")
 @click.option(
@@ -106,7 +106,7 @@ def grade(
     with nullcontext() if cluster else ForkServer(sandbox) as forkserver:
         if jobs != 1 and not cluster:
             preload.context()
-        # Torch is being imported, behind the wall and for the judges. What else is needed is imported meanwhile.
+        # While torch is imported behind the wall and for the judges, import here what else is needed.
         from .grading import grade as run
         from .pool.base import default_jobs
         from .pool.choose import chosen_judges
@@ -122,7 +122,7 @@ def grade(
 
 
 def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:
-    """Return the course, the exercises to be graded in it, the limits, and how many submissions that are; without any, end."""
+    """Return the course, the exercises to be graded, the limits, and the number of submissions; ends the command where there are none."""
     from .exercise.reading import all_names, load
     from .limits import Limits, asked_limits
     from .records.course import Course
@@ -152,7 +152,7 @@ def _conclude(course: Course, graded: Graded) -> None:
 @main.command()
 @click.argument("name")
 def new(name: str) -> None:
-    """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
+    """Start an exercise: write solutions/NAME/, which follows every rule of form already."""
     from .authoring.new import write_exercise
 
     for path in write_exercise(name):
@@ -171,7 +171,7 @@ def work() -> None:
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
         copy = target / path.relative_to(source)
         if any(part.startswith((".", "__pycache__")) for part in path.relative_to(source).parts):
-            continue  # a tool's, or somebody's progress here
+            continue  # a tool's, or the progress of a learner in this folder
         if path.suffix == ".ipynb" and copy.exists():
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -181,26 +181,26 @@ def work() -> None:
 
 @main.command()
 @click.option("--attack", "attacked", is_flag=True, help="Run the attack corpus against the sandbox of this machine.")
-@click.option("--level", default=None, help="Another level than the one that grading asks for.")
+@click.option("--level", default=None, help="Examine another level than the one that grading uses.")
 def doctor(attacked: bool, level: str | None) -> None:
-    """Say what the sandbox of this machine promises. Exits 1 if that is not enough, or an attack succeeds."""
+    """Say what the sandbox promises on this machine. Exits 1 if that is not enough, or an attack succeeds."""
     from .machine.doctor import BAD, GOOD, attack_all, examine
     from .records.course import Course
     from .sandbox.levels import required
 
     wanted = required(trust=True, name=level)
-    colours, moods = {GOOD: "green", BAD: "red"}, set()
-    for finding in examine(wanted, Course()):
-        colour = colours.get(finding.mood, "default")
-        console.print(f"{finding.asked:>17}  [{colour}]{escape(finding.found)}[/{colour}]", highlight=False)
-        moods.add(finding.mood)
+    colours, statuses = {GOOD: "green", BAD: "red"}, set()
+    for line in examine(wanted, Course()):
+        colour = colours.get(line.status, "default")
+        console.print(f"{line.subject:>17}  [{colour}]{escape(line.found)}[/{colour}]", highlight=False)
+        statuses.add(line.status)
     if attacked:
-        moods |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
-    sys.exit(1 if BAD in moods else 0)
+        statuses |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
+    sys.exit(1 if BAD in statuses else 0)
 
 
 def run() -> None:
-    """Run the command; errors that a person can mend are one sentence, not a traceback."""
+    """Run the command; errors that a person can repair are shown as a sentence, without a traceback."""
     try:
         main(standalone_mode=False)
     except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:

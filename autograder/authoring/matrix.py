@@ -16,7 +16,7 @@ from ..pool.base import default_jobs
 
 
 def matrix(names: list[str], seed: int) -> dict:
-    """Return what every known answer does in every check, and the problems that this shows."""
+    """Return which checks each known answer fails, and the problems that this shows."""
     found = [exercises.load(name) for name in names]
     rows = dict(zip(names, _rows_of_all(names, seed)))
     mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
@@ -24,7 +24,7 @@ def matrix(names: list[str], seed: int) -> dict:
 
 
 def _rows_of_all(names: list[str], seed: int) -> list[dict]:
-    """Return the rows of each exercise; several are proven side by side."""
+    """Return the rows of each exercise; several exercises are proved side by side."""
     if len(names) == 1:
         return [_rows(*names, seed)]
     with ProcessPoolExecutor(default_jobs(), preload.context()) as processes:

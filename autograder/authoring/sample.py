@@ -1,4 +1,4 @@
-"""A sample class: right answers, known mistakes and accidents, as strangers would hand them in."""
+"""A sample class: right answers, known mistakes and accidents, as learners would hand them in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READY_MADE = "from torch.nn.functional import scaled_dot_product_attention as re
 
 @dataclass(frozen=True)
 class Part:
-    """One submission of the class: who, what, and how it came about."""
+    """One submission of the class: whose it is, of which exercise, and how its text is made."""
 
     learner: str
     exercise: str

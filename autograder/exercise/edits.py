@@ -1,4 +1,4 @@
-"""A cell's source with other definitions in it."""
+"""A cell's source with some definitions replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def replace_definitions(source: str, new: dict[str, str]) -> str:
 
 
 def replace_bodies(source: str, new: dict[str, str]) -> str:
-    """Return a cell's source with what its functions do replaced by name; signatures and docstrings stay."""
+    """Return a cell's source with the bodies of its functions replaced by name; signatures and docstrings stay."""
     lines = source.splitlines()
     for node in reversed(ast.parse(source).body):
         if getattr(node, "name", None) in new:

@@ -19,7 +19,7 @@ REQUIRED_IMPORTS = {"check", "hint"}
 
 
 def check_header(about: dict, file: str, book: Path) -> None:
-    """Raise `AuthorError` unless the header says all that a learner reads before beginning."""
+    """Raise `AuthorError` unless the header says all that a learner wants to know before starting."""
     chapters = sorted(path.stem for path in book.glob("[0-9][0-9]_*.md"))
     rules = {
         "title": (isinstance(about.get("title"), str), "a title, for example `title: Single-head attention`"),
@@ -32,8 +32,8 @@ def check_header(about: dict, file: str, book: Path) -> None:
             f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}",
         ),
     }
-    for field, (kept, wanted) in rules.items():
-        if not kept:
+    for field, (is_kept, wanted) in rules.items():
+        if not is_kept:
             raise AuthorError(f"{file}, header: `{field}` is {about.get(field)!r} and must be {wanted}")
 
 

@@ -1,7 +1,7 @@
 """Make .venv and install the pinned requirements into it.
 
-Runs before anything is installed, under whatever Python there is: standard library only, and
-syntax that an old Python can read far enough to be told that it is too old.
+Runs before anything is installed, under any Python: standard library only, and
+syntax that an old Python can parse, so that it can say that it is too old.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ def install(pip):
             say("  unpacking all of them")
     print("", flush=True)
     if process.wait():
-        fail("The requirements could not be installed: is the package index within reach? pip's own words stand above.")
+        fail("The requirements could not be installed: is the package index within reach? pip's own messages are above.")
 
 
 def say(text):

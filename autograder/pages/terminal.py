@@ -25,7 +25,7 @@ console = Console(soft_wrap=True)
 
 
 def plain(text: str) -> str:
-    """Return a stranger's text so that the terminal shows it and does nothing else."""
+    """Return a stranger's text so that the terminal only shows it."""
     return escape(printable(text))
 
 
@@ -35,9 +35,9 @@ def short(path: Path) -> Path:
 
 @contextmanager
 def progress(count: int) -> Iterator[Callable[[Entry], None]]:
-    """Yield what is to be called with each entry as it is done.
+    """Yield a function to call with each entry when it is done.
 
-    It shows how many there are, at what rate, how long it will take, and what became of them so far. It raises
+    It shows how many there are, at what rate they come, how long it will take, and their results so far. It raises
     KeyboardInterrupt where Ctrl-C was pressed and Python has lost it.
     """
     columns = (
@@ -76,10 +76,10 @@ class _Seen:
 
 @contextmanager
 def _ctrl_c() -> Iterator[list]:
-    """Yield what is no longer empty when Ctrl-C was pressed.
+    """Yield a list that is no longer empty when Ctrl-C was pressed.
 
-    Python raises KeyboardInterrupt wherever it is at that moment. In a weak reference's callback, of which the
-    database has many, it prints that and goes on; here it is kept, and not printed.
+    Python raises KeyboardInterrupt wherever it is at that moment. In the callback of a weak reference, of which the
+    database has many, it only prints the error and goes on; here the error is kept and not printed.
     """
     pressed: list = []
     handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
@@ -88,7 +88,7 @@ def _ctrl_c() -> Iterator[list]:
         pressed.append(about)
         signal.default_int_handler(*about)
 
-    if handler is signal.default_int_handler:  # else it is to be ignored, or another's
+    if handler is signal.default_int_handler:  # else it is ignored, or another handler is set
         signal.signal(signal.SIGINT, note)
     sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
     try:
@@ -99,7 +99,7 @@ def _ctrl_c() -> Iterator[list]:
 
 
 def _kind(entry: Entry) -> str:
-    """Return in two words what became of a submission."""
+    """Return in a few words what became of a submission."""
     if entry.refused:
         return "not judged"
     if entry.score is None:
@@ -116,7 +116,7 @@ def _points(score: float | None) -> str:
 
 
 def print_marks(entries: list[Entry]) -> None:
-    from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands need none of this
+    from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands do without
 
     order = all_names()
     table = Table(title="Marks", title_justify="left")
@@ -130,16 +130,16 @@ def print_marks(entries: list[Entry]) -> None:
 
 
 def _summary(entry: Entry) -> str:
-    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
+    """Return in a few words what went wrong in a submission: mistakes by name, else outcomes."""
     if entry.refused:
         return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
-    troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
-    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
+    failed = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
+    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in failed)
     return ", ".join(list(words)[:3]) if words else "all passed"
 
 
 def print_changes(changed: list) -> None:
-    """Print whose marks are others than before, and why."""
+    """Print whose marks differ from those before, and why."""
     if not changed:
         return
     table = Table(title=f"Marks that changed: {len(changed)}", title_justify="left")

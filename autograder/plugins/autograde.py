@@ -66,14 +66,14 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
 
 
 def take_back(course: Course) -> list[Path]:
-    """Remove what a killed `nbgrader autograde` left; return the folders of autograded/ that it was at.
+    """Remove what a killed `nbgrader autograde` left in autograded/; return the folders.
 
-    nbgrader takes any folder there for a finished one, and would never judge that submission.
+    nbgrader takes any folder there for a finished one, and would never judge that submission again.
     """
     remove_half_written(course.root, *course.written)
     folders = [f for f in course.root.glob("autograded/*/*") if f.is_dir() and _left(f)]
     if folders:
-        time.sleep(1)  # a living one may be writing just now
+        time.sleep(1)  # a living process may be writing just now
     left = [f for f in folders if _left(f)]
     for folder in left:
         log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
@@ -86,7 +86,7 @@ def _left(folder: Path) -> bool:
     try:
         text = (folder / f"{folder.name}.ipynb").read_bytes()
         if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
-            return False  # the formgrader asks this of a whole class at each click: no time to parse
+            return False  # the formgrader runs this for a whole class at each click: parsing would take too long
         process = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True
@@ -120,7 +120,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
 
 
 def _leave_no_extras(course: Course, submission: Submission) -> None:
-    """Remove what nbgrader copied of other files that were handed in: nobody asked for them."""
+    """Remove the other files that were handed in and that nbgrader has copied: the exercise does not ask for them."""
     folder = course.autograded(submission.learner, submission.exercise).parent
     for path in [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]:
         name = path.relative_to(folder)
@@ -136,7 +136,7 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
-        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader enters marks and comments
+        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader puts in marks and comments
         about = resources["nbgrader"]
         entry = journal.read_entry(Course(), about["student"], about["assignment"])
         if entry is None:
@@ -148,7 +148,7 @@ class FeedbackExporter(Exporter):
 
 
 class Ahead:
-    """Judges the submissions that nbgrader will come to while it is busy with one: it takes them one by one."""
+    """Judges the next submissions while nbgrader, which takes them one by one, is busy with the present one."""
 
     def __init__(self, course: Course, folders: Collection[str], forkserver: ForkServer):
         self.folders = folders
@@ -170,7 +170,7 @@ class Ahead:
         try:
             return self._grader.finish(work)
         except KeyboardInterrupt:
-            self._judges.end()  # else the process would wait for all that was begun
+            self._judges.end()  # else the process would wait for all that was started
             raise
 
     def is_last(self, submission: Submission) -> bool:
@@ -188,9 +188,9 @@ class Ahead:
 
 
 class _Runs:
-    """The judges of the run that this process is at.
+    """The judges of the present run in this process.
 
-    A server, such as the formgrader's, sees many runs, most of one submission. The fork server stays for the next: it needs a second to import torch.
+    A server such as the formgrader's has many runs, most of one submission. The fork server stays for the next run, because it needs a second to import torch.
     """
 
     now: Ahead | None = None
@@ -210,7 +210,7 @@ class _Runs:
 
     @classmethod
     def _forkserver(cls) -> ForkServer:
-        """Return one that lives, at the level that is asked for now."""
+        """Return a fork server that runs, at the level that is asked for now."""
         if cls.forkserver is None or not cls.forkserver.alive or cls.forkserver.level is not required():
             cls.end()
             cls.forkserver = ForkServer(required())

@@ -1,7 +1,7 @@
-"""Collecting what a learning platform packed: archives are strangers' bytes too.
+"""Collecting the archives of a learning platform, which are strangers' bytes too.
 
 nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes out of an archive only
-notebooks and scripts of the exercise, as plain files, counting bytes as they come; it believes no
+notebooks and scripts of the exercise, as plain files, and counts the bytes as they come; it believes no
 size, name or kind that the archive states. The *collector* says whose each file is.
 """
 
@@ -36,7 +36,7 @@ PACK_ANEW = "Pack it anew with nothing but notebooks in it, or put the notebook 
 
 
 class Extractor(ExtractorPlugin):
-    """Takes the exercise's notebooks and scripts out of archives and leaves all else."""
+    """Takes the exercise's notebooks and scripts out of archives and leaves everything else."""
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
         exercise = self.parent.coursedir.assignment_id
@@ -51,8 +51,8 @@ class Extractor(ExtractorPlugin):
 class Collector(FileNameCollectorPlugin):
     """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree.
 
-    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is nobody's:
-    the platform named the folder after who handed in, and that learner named the file.
+    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is refused:
+    the platform named the folder after the learner who handed in, who named the file.
     """
 
     def __init__(self, **more):
@@ -69,7 +69,7 @@ class Collector(FileNameCollectorPlugin):
             return None
 
     def _learner_of(self, path: Path, exercise: str) -> str:
-        """Return the one learner that names tell of; an archive's own name counts where no other does."""
+        """Return the one learner whom names point to; an archive's own name counts where there is no other."""
         folder, archives = (
             Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory)
         )
@@ -155,13 +155,13 @@ def _opened(path: Path, where: str):
 
 
 class _Archive:
-    """A zip archive of which nothing is believed; raises `Refused` if it is none."""
+    """A zip archive, whose statements about itself are not believed; raises `Refused` if it is not one."""
 
     def __init__(self, file, where: str, exercise: str):
         self._where, self._exercise = where, exercise
         self._left = MOST_AT_REST + MOST_GROWTH * os.fstat(file.fileno()).st_size
         try:
-            self._zip = zipfile.ZipFile(_Sipped(file))
+            self._zip = zipfile.ZipFile(_ReadInPieces(file))
         except BROKEN as error:
             raise Refused(where, f"it is not a zip archive that can be read ({error})", PACK_ANEW) from None
         self._members = self._zip.infolist()
@@ -222,8 +222,8 @@ class _Archive:
         self._left -= size
 
 
-class _Sipped(io.BufferedIOBase):
-    """A file of which nobody reads much at once: an archive says itself how long its table is."""
+class _ReadInPieces(io.BufferedIOBase):
+    """A file that is never read in large pieces, since an archive itself states how long its table is."""
 
     def __init__(self, file):
         self._file = file
@@ -240,7 +240,7 @@ class _Sipped(io.BufferedIOBase):
 
 
 def _read_capped(file, where: str, count=lambda size: None) -> bytes:
-    """Return what is in a file; raises `Refused` when it is too much, whatever was announced."""
+    """Return the content of a file; raises `Refused` when it is too long, whatever was stated."""
     data = bytearray()
     while piece := file.read(MEGABYTE):
         count(len(piece))
