@@ -14,7 +14,7 @@ from unittest.mock import patch
 from autograder.sandbox import forkserver as forkserver
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
-from autograder.sandbox.rootfs import Room
+from autograder.sandbox.rootfs import RootFs
 
 STAY_HOME = "def furnish(*args):\n    os.chdir(HOME)"
 
@@ -59,13 +59,13 @@ VARIANTS = [
 @contextmanager
 def zygote(variant: Variant) -> Iterator[Zygote]:
     """Yield a zygote of this variant; raises `Unavailable`."""
-    with patch.object(forkserver, "Room", lambda level: _Altered(level, variant)):
+    with patch.object(forkserver, "RootFs", lambda level: _Altered(level, variant)):
         started = Zygote(variant.level)
     with started:
         yield started
 
 
-class _Altered(Room):
+class _Altered(RootFs):
     """A room with something taken out."""
 
     def __init__(self, level: Level, variant: Variant):
@@ -81,8 +81,8 @@ class _Altered(Room):
                 raise RuntimeError(f"sandbox/{module}.py has no {head!r} any more: mend bench/variants.py")
             path.write_text(f"{path.read_text()}\n\n{text}\n")
 
-    def _told(self, *args, **more) -> dict:
+    def _config(self, *args, **more) -> dict:
         missing = set(self._variant.told) - set(more)
         if missing:
             raise RuntimeError(f"a room is not asked for {missing} any more: mend bench/variants.py")
-        return super()._told(*args, **{**more, **self._variant.told})
+        return super()._config(*args, **{**more, **self._variant.told})

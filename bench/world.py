@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.sandbox.levels import Level
-from autograder.sandbox.rootfs import ROOTS_WALLS, WALLS, Room, _inside, _interpreter
+from autograder.sandbox.rootfs import ROOTS_WALLS, WALLS, RootFs, _inside, _interpreter
 
 HERE = Path(__file__).resolve().parent
 NOBODY = 60720 + os.getpid() % 1000  # not the judge's own nobody, nor that of a second run: the kernel counts a user's processes
@@ -47,7 +47,7 @@ class World:
     """Makes worlds, one for each attack, over one room with the libraries; `close` removes it."""
 
     def __init__(self, given: Path):
-        self._given, self._room = given, Room(Level.bubblewrap)
+        self._given, self._room = given, RootFs(Level.bubblewrap)
         self._root = os.getuid() == 0
         self.bounded = _Group.available()
         _write_commands(given)

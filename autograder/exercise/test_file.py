@@ -33,14 +33,11 @@ def _tests(exercise: Exercise) -> list[ast.stmt]:
 
 def _check_of(node: ast.stmt) -> str | None:
     """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
-    marks = [
-        mark
-        for mark in getattr(node, "decorator_list", [])
-        if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)
-    ]
-    return next(
-        (mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None
-    )
+    for mark in getattr(node, "decorator_list", []):
+        if isinstance(mark, ast.Call) and getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden"):
+            name = mark.args[0] if mark.args else None
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    return None
 
 
 def _is_idle(node: ast.stmt, used: set[str]) -> bool:

@@ -10,6 +10,7 @@ from ..exercise.known import Known
 from ..exercise.model import Exercise
 from ..kit import fingerprint
 from ..kit.fingerprint import Suspect
+from ..kit.learner import Learner
 from ..kit.outcome import Named, Outcome, Verdict
 from ..kit.suite import VISIBLE_SEED, Test, failure
 from .answers import known_learner, own_learner, reference_learner
@@ -74,10 +75,11 @@ def _print_of_pair(exercise: Exercise, pair: Pair, test: Test, seed: int) -> dic
 
 
 @cached(256)
-def _pair_learner(exercise_name: str, one: str, other: str):
+def _pair_learner(exercise_name: str, one: str, other: str) -> Learner:
     exercise = exercises.load(exercise_name)
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    return own_learner(exercise, Pair.of(exercise, known[one], known[other]).both)
+    pair = Pair.of(exercise, known[one], known[other])
+    return own_learner(exercise, pair.both if pair else None)
 
 
 @cached(4096)

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..exercise.model import Exercise
 from ..kit.show import evidence
 from ..kit.source import printable
-from ..records.entry import Entry
+from ..records.entry import Entry, total
 
 
 @lru_cache
@@ -26,6 +26,6 @@ def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | No
     `marks` by check and `comments` by answer cell are a person's, and go before the judge's.
     """
     told = entry.scores | (marks or {})
-    about = {"points": sum(exercise.checks.values()), "marks": told, "total": None if None in told.values() else sum(told.values())}
+    about = {"points": sum(exercise.checks.values()), "marks": told, "total": total(told.values())}
     shown = {name: printable(text) for name, text in (comments or {}).items()}
     return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=shown, **about)

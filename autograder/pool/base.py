@@ -26,7 +26,10 @@ class JudgeDied(Exception):
 class Judges(ABC):
     """Those who judge. `close` ends them when they have done what they were given, `end` at once."""
 
-    ahead = 0  # submissions that they should have in hand
+    @property
+    def ahead(self) -> int:
+        """Return how many submissions they should have in hand."""
+        return 0
 
     @abstractmethod
     def judge(self, task: str) -> Future[str]:

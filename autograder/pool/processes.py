@@ -34,10 +34,14 @@ class Pool(Judges):
     """So many judges, each started anew when it has died."""
 
     def __init__(self, jobs: int, forkserver: ForkServer):
-        self.ahead = AHEAD * jobs
+        self._jobs = jobs
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
         self._over = threading.Event()
         self._judges = [_Judge(forkserver, self._orders, self._over) for _ in range(jobs)]
+
+    @property
+    def ahead(self) -> int:
+        return AHEAD * self._jobs
 
     def judge(self, task: str) -> Future[str]:
         order = _Order(task, Future())

@@ -13,7 +13,7 @@ from ..kit.cells import silence_check
 from ..kit.classify import classify
 from ..kit.forbidden import Guard
 from ..kit.operations import Operations
-from ..kit.outcome import Stopped
+from ..kit.outcome import Raised, Stopped
 from . import confine, wire
 
 MEGABYTE = 1 << 20
@@ -77,7 +77,7 @@ class _Worker:
 
 def _told(error: Stopped | BaseException) -> dict:
     """Return an error as a message: its class and the words to make it again."""
-    words = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
+    words = [error.kind, error.text, error.where] if isinstance(error, Raised) else [str(error)]
     return {"error": type(error).__name__, "words": words}
 
 

@@ -126,10 +126,14 @@ def _shell():
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell
 
-    HistoryManager.enabled = False
-    shell = InteractiveShell.instance(colors="NoColor", history_length=0)
-    shell.showtraceback = lambda *args, **kwargs: None  # errors travel on the wire
-    shell.showsyntaxerror = lambda *args, **kwargs: None
+    class Shell(InteractiveShell):
+        def showtraceback(self, *args, **kwargs) -> None:
+            """Show nothing: errors travel on the wire."""
+
+        showsyntaxerror = showtraceback
+
+    HistoryManager.enabled = False  # type: ignore[assignment]  # a trait, which takes plain values
+    shell = Shell.instance(colors="NoColor", history_length=0)
     shell.run_cell("pass", store_history=False, silent=True)  # what the first cell imports is there for every worker then
     return shell
 
@@ -210,11 +214,12 @@ def _end(pid: int) -> dict:
     return {"own": own, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
 
-def _end_orphans(spared: set[int] = frozenset()) -> None:
+def _end_orphans(spared: set[int] | None = None) -> None:
     """End what came to this process from others that died, and reap what has ended.
 
     At the level bubblewrap a worker leaves nothing, and elsewhere there is one at a time.
     """
+    spared = set() if spared is None else spared
     while orphans := _children() - spared:
         for orphan in orphans:
             os.kill(orphan, signal.SIGKILL)
