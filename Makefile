@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course site release grade lab test peers fuzz soak bench attacks clean environment
+.PHONY: course site release grade lab lint lock test peers fuzz soak bench attacks clean environment
 
 course: environment release site
 	@echo "== sample class"
@@ -40,7 +40,21 @@ lab: release
 	@$(RUN) -m autograder work
 	@$(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/desk" $(if $(filter 0,$(shell id -u)),--allow-root)
 
-test: site
+lint: environment
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check --quiet . || { echo "Not formatted: run .venv/bin/ruff format ." >&2; exit 1; }
+	@.venv/bin/lint-imports --no-logo
+	@.venv/bin/mypy
+
+# The versions that pyproject.toml leaves open, chosen once. What is pinned already stays; UPGRADE=numpy (or UPGRADE=all) takes a newer one.
+# The processor's own build of torch has a local version (2.13.0+cpu) that an ordinary index does not know.
+lock: environment
+	@.venv/bin/pip-compile --quiet --all-extras --no-strip-extras --no-allow-unsafe --unsafe-package pip --no-emit-options --no-header \
+	    --annotation-style line $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE))) \
+	    --output-file requirements.txt pyproject.toml
+	@sed -i -e "/^--/d" -e "s/+cpu / /" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: every version of the project, pinned once." requirements.txt
+
+test: lint site
 	@./.ci/debian.sh
 	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
 

@@ -30,7 +30,7 @@ MARKS = """select submitted_assignment.student_id, base_cell.name, grade.auto_sc
  join base_cell on grade.cell_id = base_cell.id order by 1, 2"""
 
 
-heard = deque(maxlen=20)
+heard: deque[bytes] = deque(maxlen=20)
 
 
 def main(orders: dict) -> None:

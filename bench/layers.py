@@ -93,7 +93,8 @@ def _measure(zygotes: dict[str, Zygote], rounds: int, warm: int) -> tuple[dict[s
 def _computed(zygote: Zygote) -> float:
     """Return the CPU seconds of a zygote and all that came from it, in steps of the kernel's clock."""
     ticks = 0
-    for pid in {zygote.forkserver.pid} | descendants(zygote.forkserver.pid):
+    top = zygote.forkserver.pid if zygote.forkserver else 0
+    for pid in {top} | descendants(top):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks += sum(map(int, fields[11:15]))  # its own, and that of children that it has waited for
     return ticks / os.sysconf("SC_CLK_TCK")

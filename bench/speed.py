@@ -56,14 +56,15 @@ console = Console(stderr=True)
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
 def main(sizes: tuple[str, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
-    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": [], "alone": []}
-    for told_size in sizes:
-        size, _, own = told_size.partition("x")
+    classes, loners = [], []
+    for text in sizes:
+        size, _, own = text.partition("x")
         with tempfile.TemporaryDirectory(prefix="speed-") as folder, _cluster(folder) as address:
-            found["classes"].append(_race(Path(folder), int(size), int(own or rounds), few, jobs, address))
-    for size in alone:
+            classes.append(_race(Path(folder), int(size), int(own or rounds), few, jobs, address))
+    for many in alone:
         with tempfile.TemporaryDirectory(prefix="speed-") as folder:
-            found["alone"].append(_alone(Path(folder), size, jobs))
+            loners.append(_alone(Path(folder), many, jobs))
+    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": classes, "alone": loners}
     _show(found)
     if page:
         page.write_text(as_page(found), encoding="utf-8")

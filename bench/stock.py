@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -88,7 +88,7 @@ class _Notes:
     def seconds(self) -> float:
         return sum(note["report"]["seconds"] for note in self._seen.values() if note["report"])
 
-    def of(self, one: Attack | Mutation, run: Callable[[], Report | None], ours: Callable[[], list[str]]) -> Row:
+    def of(self, one: Attack | Mutation, run: Callable[[], Report | None], ours: Callable[[], Sequence[str]]) -> Row:
         """Return the row of an attack: run now, on stock nbgrader and on our judge, or seen before."""
         if one.name not in self._seen:
             note = {"name": one.name, "ours": ours(), "report": (report := run()) and asdict(report)}
@@ -118,7 +118,7 @@ def _attacks(attacks: list[Attack], world: World, folder: Path, notes: _Notes) -
     def run(one: Attack) -> Report | None:
         if one.name in ONLY_BOUNDED and not world.bounded:
             return None
-        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, FactsInside()))))
+        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, FactsInside().facts()))))
 
     with Zygote(Level.bubblewrap) as zygote, Surroundings() as around, Teller(around) as teller:
 
@@ -156,7 +156,7 @@ def _hand_in(submitted: Path, learner: str, file: str | Path) -> None:
     path.symlink_to(file) if isinstance(file, Path) else path.write_text(file, encoding="utf-8")
 
 
-def _ours(mutations: list[Mutation]) -> dict[str, tuple[str, str]]:
+def _ours(mutations: list[Mutation]) -> dict[str, Sequence[str]]:
     """Return what our judge makes of each mutation: one class, in which zoe is right."""
     exercise = exercises.load(EXERCISE)
     with tempfile.TemporaryDirectory(prefix="ours-") as folder:

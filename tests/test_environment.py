@@ -31,8 +31,8 @@ def test_a_full_disk_is_reported(monkeypatch, capsys, tmp_path):
 
 
 def test_no_network_is_reported_in_the_last_line(tmp_path):
-    (tmp_path / "autograder").mkdir()
-    shutil.copy(ROOT / "autograder" / "environment.py", tmp_path / "autograder")
+    (tmp_path / "autograder" / "machine").mkdir(parents=True)
+    shutil.copy(ROOT / "autograder" / "machine" / "environment.py", tmp_path / "autograder" / "machine")
     (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n")
     # No index at all is what a machine without a network sees, only sooner.
     alone = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
@@ -60,4 +60,4 @@ def test_every_version_is_pinned_once():
 def test_syntax_is_one_that_an_old_python_can_read():
     import ast
 
-    ast.parse((ROOT / "autograder" / "environment.py").read_text(), feature_version=(3, 4))
+    ast.parse((ROOT / "autograder" / "machine" / "environment.py").read_text(), feature_version=(3, 4))

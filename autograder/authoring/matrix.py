@@ -26,7 +26,7 @@ def matrix(names: list[str], seed: int) -> dict:
 def _rows_of_all(names: list[str], seed: int) -> list[dict]:
     """Return the rows of each exercise; several exercises are proved side by side."""
     if len(names) == 1:
-        return [_rows(*names, seed)]
+        return [_rows(names[0], seed)]
     with ProcessPoolExecutor(default_jobs(), preload.context()) as processes:
         return list(processes.map(_rows, names, repeat(seed)))
 

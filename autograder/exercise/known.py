@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from ..errors import AuthorError
+from .edits import lines_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,5 @@ def _known_answer(node: ast.ClassDef, text: str, path: Path) -> KnownAnswer:
     return KnownAnswer(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports))
 
 
-def _source(node: ast.AST, text: str) -> str:
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    return dedent("\n".join(text.splitlines()[first - 1 : node.end_lineno]))
+def _source(node: ast.stmt, text: str) -> str:
+    return dedent("\n".join(text.splitlines()[lines_of(node)]))

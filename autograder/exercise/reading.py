@@ -39,7 +39,7 @@ def load(name: str) -> Exercise:
 def chapter_title(chapter: str) -> str:
     """Return what a chapter of the book is called, without the question that it asks."""
     heading = re.search(r"^# (.*?)(?::.*)?$", (BOOK / f"{chapter}.md").read_text(encoding="utf-8"), re.MULTILINE)
-    return heading[1]
+    return heading[1] if heading else chapter
 
 
 @cached()

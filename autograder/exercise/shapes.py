@@ -61,7 +61,8 @@ class Drawn:
     @property
     def table(self) -> tuple[int, int]:
         """The rows and columns of one layer."""
-        return ((1, *self.shape) if len(self.axes) == 1 else self.shape)[-2:]
+        rows, columns = (1, *self.shape)[-2:]
+        return rows, columns
 
     @property
     def cell(self) -> tuple[int, int]:
@@ -137,8 +138,8 @@ def read_chain(line: str) -> Chain:
 
 def _tensor(text: str) -> Drawn:
     found = TENSOR.fullmatch(text)
-    axes = [AXIS.fullmatch(axis.strip()) for axis in found["axes"].split(",")] if found else []
-    if not found or not all(axes) or len(axes) > 3:
+    axes = [axis for part in (found["axes"].split(",") if found else []) if (axis := AXIS.fullmatch(part.strip()))]
+    if not found or len(axes) != found["axes"].count(",") + 1 or len(axes) > 3:
         raise Misfit(f"{text!r} is no tensor of one to three axes; a line of shapes is like `{EXAMPLE}`")
     lengths = tuple((int(axis[1]), axis[2]) for axis in axes)
     return Drawn(found["name"], lengths, _numbers(found, tuple(length for length, _ in lengths)))
@@ -217,7 +218,8 @@ def _numbers_in_words(tensor: Drawn) -> str:
 def draw(block: str) -> str:
     """Return the picture of a block of shapes as SVG."""
     chains = [read_chain(line) for line in block.strip().splitlines()]
-    parts, top = [], EDGE
+    parts: list[str] = []
+    top: float = EDGE
     for chain in chains:
         height = max(tensor.size[1] for tensor in chain.tensors)
         parts += _chain(chain, top + LINE, height)
@@ -226,7 +228,8 @@ def draw(block: str) -> str:
 
 
 def _chain(chain: Chain, top: float, height: float) -> Iterator[str]:
-    left, middle = EDGE, top + height / 2
+    left: float = EDGE
+    middle = top + height / 2
     for tensor, sign in zip(chain.tensors, [*chain.signs, ""]):
         yield from _tensor_at(tensor, left + tensor.width / 2, middle)
         left += tensor.width + GAP

@@ -33,15 +33,11 @@ def _tests(exercise: Exercise) -> list[ast.stmt]:
 
 def _check_of(node: ast.stmt) -> str | None:
     """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
-    decorators = [
-        each
-        for each in getattr(node, "decorator_list", [])
-        if isinstance(each, ast.Call) and each.args and isinstance(each.args[0], ast.Constant)
-    ]
-    return next(
-        (each.args[0].value for each in decorators if getattr(each.func, "id", getattr(each.func, "attr", "")) in ("visible", "hidden")),
-        None,
-    )
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", getattr(decorator.func, "attr", "")) in ("visible", "hidden"):
+            name = decorator.args[0] if decorator.args else None
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    return None
 
 
 def _is_idle(node: ast.stmt, used: set[str]) -> bool:

@@ -176,7 +176,9 @@ def _claimed(metadata, identity) -> str:
 
 def _match(cells: list[_Loose], learner: str, exercise: Exercise) -> Submission:
     blank = stubs(exercise)
-    answers, notes, taken = {}, {}, set()
+    answers: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    taken: set[_Loose] = set()
     for name, stub in blank.items():
         found = [c for c in cells if c.name == name]
         if not found:

@@ -69,12 +69,12 @@ def _merged(right: str | None, one: str, other: str) -> str | None:
     """Return a definition with the changes of both, or None where these overlap."""
     if right is None:  # a helper that only mistakes have
         return None
-    texts = [_plain(text).splitlines(keepends=True) for text in (right, one, other)]
-    merge = Merge3(*texts)
+    base, mine, yours = (_plain(text).splitlines(keepends=True) for text in (right, one, other))
+    merge = Merge3(base, mine, yours)
     if any(region[0] == "conflict" for region in merge.merge_regions()):
         return None
     both = list(merge.merge_lines())
-    return None if both in texts else "".join(both)
+    return None if both in (base, mine, yours) else "".join(both)
 
 
 @lru_cache

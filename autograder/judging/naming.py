@@ -10,6 +10,7 @@ from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..kit import fingerprint
 from ..kit.fingerprint import Suspect
+from ..kit.learner import Learner
 from ..kit.outcome import Named, Outcome, Verdict
 from ..kit.suite import VISIBLE_SEED, Test, failure
 from .answers import known_learner, reference_learner, trusted_learner
@@ -74,10 +75,11 @@ def _print_of_combined(exercise: Exercise, combined: CombinedMistakes, test: Tes
 
 
 @cached(256)
-def _combined_learner(exercise_name: str, one: str, other: str):
+def _combined_learner(exercise_name: str, one: str, other: str) -> Learner:
     exercise = exercises.load(exercise_name)
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    return trusted_learner(exercise, CombinedMistakes.of(exercise, known[one], known[other]).both)
+    combined = CombinedMistakes.of(exercise, known[one], known[other])
+    return trusted_learner(exercise, combined.both if combined else None)
 
 
 @cached(4096)

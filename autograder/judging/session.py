@@ -131,18 +131,20 @@ class Session:
 
     def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
         left, seconds, started = self._left(), seconds or self._limits.request_seconds, time.monotonic()
+        worker = self._worker
+        assert worker is not None
         try:
             with _ours():
-                return way(self._worker, request, min(seconds, left))
+                return way(worker, request, min(seconds, left))
         except Ended:
             self.doubts += 1
             raise
         except TimeLimit as error:
-            self.doubts += self._worker.was_idle
+            self.doubts += worker.was_idle
             raise self._all_spent() if time.monotonic() - started >= left else error from None
         finally:
             self._spent += time.monotonic() - started
-            if not self._worker.alive:
+            if not worker.alive:
                 self._worker = None
 
     def _left(self) -> float:

@@ -48,7 +48,7 @@ def run_here(cells: list[Cell], promised: dict[str, set[str]], forbidden: list[s
 def silence_check() -> None:
     """Make `from check import check, hint` import two functions that do nothing, where there is no such module."""
     silent = types.ModuleType("check")
-    silent.check = silent.hint = lambda *names: None
+    silent.__dict__.update(check=lambda *names: None, hint=lambda *names: None)
     sys.modules.setdefault("check", silent)
 
 

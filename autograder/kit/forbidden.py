@@ -197,7 +197,7 @@ class Guard:
         owner, name = _owner(dotted)
         thing = getattr(owner, name)
         if isinstance(thing, type):
-            thing.__init__ = self._guarded(thing.__init__, dotted)
+            thing.__init__ = self._guarded(thing.__init__, dotted)  # type: ignore[misc]  # a class of torch's, and not its subclasses
         else:
             setattr(owner, name, self._guarded(thing, dotted))
 

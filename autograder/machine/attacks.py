@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import ROOT
+from ..errors import AuthorError
 from ..exercise import reading as exercises
-from ..exercise.edits import replace_definitions
+from ..exercise.edits import definitions, lines_of, replace_definitions
 from ..exercise.model import Exercise
 from ..judging.answers import answers
 from ..judging.session import Session
@@ -69,11 +70,13 @@ def corpus() -> list[Attack]:
 def _read_attack(path: Path) -> Attack:
     text = path.read_text(encoding="utf-8")
     header = HEADER.match(text)
-    verdicts = dict(part.split(": ") for part in header["verdicts"].split("; "))
+    if header is None:
+        raise AuthorError(f"{path.name}: its first two lines must name the verdicts and the lowest level that stops it")
+    verdicts = (part.split(": ") for part in header["verdicts"].split("; "))
     return Attack(
         path.stem,
-        ast.get_docstring(ast.parse(text)),
-        {check: tuple(v.split("|")) for check, v in verdicts.items()},
+        ast.get_docstring(ast.parse(text)) or path.stem,
+        {check: tuple(allowed.split("|")) for check, allowed in verdicts},
         Level[header["level"]],
         text,
     )
@@ -121,16 +124,20 @@ class Surroundings:
 def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
     """Return what the attack has achieved; nothing where it was stopped."""
     exercise = exercises.load("single_head")
-    before = descendants(zygote.forkserver.pid)
-    with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
+    before = _family(zygote)
+    with Session(zygote, exercise, _handed_in(one, exercise, around.facts()), LIMITS) as session:
         found = {v.check: v for v in verdicts_on(exercise, session.learner, seed=7)}
     problems = [
         f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})"
         for check, verdict in found.items()
         if verdict.outcome.value not in one.expected(check)
     ]
-    left = descendants(zygote.forkserver.pid) - before
+    left = _family(zygote) - before
     return problems + around.damage() + [f"process {pid} was left" for pid in left] + _traces(zygote, exercise)
+
+
+def _family(zygote: Zygote) -> set[int]:
+    return descendants(zygote.forkserver.pid) if zygote.forkserver else set()
 
 
 def _traces(zygote: Zygote, exercise: Exercise) -> list[str]:
@@ -141,17 +148,15 @@ def _traces(zygote: Zygote, exercise: Exercise) -> list[str]:
     return [] if found == "[]" else [f"the next learner finds {found}"]
 
 
-def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[str, str]:
+def _handed_in(one: Attack, exercise: Exercise, facts: str) -> dict[str, str]:
     """Return the right answers with the attack in them."""
-    tree, lines = ast.parse(one.source), one.source.splitlines()
+    lines = one.source.splitlines()
     promised = set().union(*exercise.promised.values())
-    taken = {
-        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in tree.body if getattr(node, "name", None) in promised
-    }
+    taken = {node.name: "\n".join(lines[lines_of(node)]) for node in definitions(one.source) if node.name in promised}
     rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
     sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
     home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))
-    return {**sources, home: around.facts() + rest + "\n\n" + sources[home]}
+    return {**sources, home: facts + rest + "\n\n" + sources[home]}
 
 
 def descendants(pid: int) -> set[int]:

@@ -52,7 +52,7 @@ def install(pip):
         count = sum("==" in line for line in pins)
     process = subprocess.Popen(pip, stdout=subprocess.PIPE, universal_newlines=True)
     done = 0
-    for line in process.stdout:
+    for line in process.stdout or ():
         if line.startswith("Collecting "):
             done += 1
             if sys.stdout.isatty() or done % 20 == 0:

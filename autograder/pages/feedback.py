@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..exercise.model import Exercise
 from ..kit.show import evidence
 from ..kit.source import printable
-from ..records.entry import Entry
+from ..records.entry import Entry, total
 
 
 @lru_cache
@@ -26,6 +26,6 @@ def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | No
     `marks` by check and `comments` by answer cell come from a person, and go before the scores of the verdicts.
     """
     shown = entry.scores | (marks or {})
-    about = {"points": sum(exercise.checks.values()), "marks": shown, "total": None if None in shown.values() else sum(shown.values())}
+    about = {"points": sum(exercise.checks.values()), "marks": shown, "total": total(shown.values())}
     texts = {name: printable(text) for name, text in (comments or {}).items()}
     return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=texts, **about)

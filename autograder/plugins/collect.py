@@ -171,7 +171,7 @@ class _Archive:
 
     def unpack(self, target: Path) -> list[Refused]:
         """Write the wanted members below `target`; return a refusal for each that may not be taken."""
-        refusals = []
+        refusals: list[Refused] = []
         for member in self._members:
             where = f"{self._where}, {member.filename[:200]!r}"
             if self._left < 0:
@@ -227,13 +227,18 @@ class _ReadInPieces(io.BufferedIOBase):
 
     def __init__(self, file):
         self._file = file
-        self.seek, self.tell = file.seek, file.tell
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
 
     def seekable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(min(size, MOST_TABLE + 1) if size >= 0 else MOST_TABLE + 1)
+    def read(self, size: int | None = -1) -> bytes:
+        data = self._file.read(MOST_TABLE + 1 if size is None or size < 0 else min(size, MOST_TABLE + 1))
         if len(data) > MOST_TABLE:
             raise zipfile.BadZipFile("its table of contents is too long")
         return data

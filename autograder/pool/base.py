@@ -26,7 +26,10 @@ class JudgeDied(Exception):
 class Judges(ABC):
     """Judges that tasks are submitted to. `close` ends them when they have done what they were given, `end` at once."""
 
-    ahead = 0  # tasks that should be in hand, so that no judge waits
+    @property
+    def ahead(self) -> int:
+        """Return how many tasks should be in hand, so that no judge waits."""
+        return 0
 
     @abstractmethod
     def submit(self, task: str) -> Future[str]:

@@ -119,17 +119,23 @@ class JudgePlugin(WorkerPlugin):
         """Return the versions that marks could depend on."""
         import platform
 
+        torch = "missing"
         try:
-            from torch import __version__ as torch
+            from torch import __version__
+
+            torch = str(__version__)
         except ImportError:
-            torch = "missing"
+            pass
         return f"Python {'.'.join(platform.python_version_tuple()[:2])} and torch {torch}"
 
     def setup(self, worker) -> None:
         """Unpack the project's files; raises `RuntimeError` on a dask worker that does not fit, which dask logs there and we log here."""
         self._worker, self._leaving = worker, False
         try:
-            self._misfit = self._wrong_kind() or self._unpack() or self._wrong_place()
+            self._misfit = self._wrong_kind()
+            if not self._misfit:
+                self._unpack()
+                self._misfit = self._wrong_place()
         except Exception as error:  # a full disk, say
             self._misfit = f"{type(error).__name__}: {error}"
         if self._misfit:

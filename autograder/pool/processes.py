@@ -34,10 +34,14 @@ class Processes(Judges):
     """Judges in so many processes, each started anew when it has died."""
 
     def __init__(self, jobs: int, forkserver: ForkServer):
-        self.ahead = AHEAD * jobs
+        self._jobs = jobs
         self._tasks: SimpleQueue[_PendingTask | None] = SimpleQueue()
         self._over = threading.Event()
         self._judges = [_Judge(forkserver, self._tasks, self._over) for _ in range(jobs)]
+
+    @property
+    def ahead(self) -> int:
+        return AHEAD * self._jobs
 
     def submit(self, task: str) -> Future[str]:
         pending = _PendingTask(task, Future())

@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
 from nbgrader import api
 from nbgrader.api import (
+    Base,
     BaseCell,
     Comment,
     Grade,
@@ -83,7 +84,7 @@ def opened(url: str) -> Gradebook:
         with _errors_for_people(url):
             return Gradebook(url)
     with _errors_for_people(url):
-        _make(Path(make_url(url).database))
+        _make(Path(make_url(url).database or ""))
         with _warn_when_waiting():
             gradebook = Gradebook(url)
     # What is read for a change must stay as it is until the change is made, so the write lock is taken first.
@@ -127,13 +128,13 @@ def _errors_for_people(url: str) -> Iterator[None]:
     try:
         yield
     except (OperationalError, InvalidEntry) as error:
-        path = make_url(url).database
+        path = make_url(url).database or ""
         if make_url(url).get_backend_name() != "sqlite":
             raise GradebookAway(make_url(url).render_as_string(hide_password=True), str(getattr(error, "orig", error))) from error
         if "database is locked" in str(error):
             raise GradebookBusy(path) from error
         if "database or disk is full" in str(error):
-            raise NoSpace(path) from error
+            raise NoSpace(Path(path)) from error
         raise
 
 
@@ -192,7 +193,8 @@ class SaveCellsHere(SaveCells):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
-        self.new_grade_cells, self.new_solution_cells, self.new_task_cells, self.new_source_cells = {}, {}, {}, {}
+        for cells in ("new_grade_cells", "new_solution_cells", "new_task_cells", "new_source_cells"):
+            setattr(self, cells, {})
         NbGraderPreprocessor.preprocess(self, notebook, resources)
         self._create_notebook(notebook)
         return notebook, resources
@@ -273,7 +275,7 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tu
     return {entry.of: _given(entry, *theirs) for entry, *theirs in rows}
 
 
-def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:
+def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
     """Return the rows that have these values, in their order; those that are missing are added."""
     if not wanted:
         return []

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..kit.cost import Cost
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
@@ -20,7 +20,7 @@ START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
 IDLE = 0.75  # share of a request's seconds without computing; an endless loop on a busy machine stays below it
 LONGEST_TEXT = 1000  # of an error
-ERRORS = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
+OTHERS: dict[str, type[Stopped]] = {kind.__name__: kind for kind in (NoAnswer, Forbidden, MemoryLimit)}
 
 
 class Zygote:
@@ -33,20 +33,21 @@ class Zygote:
     def __init__(self, level: Level | None = None, forkserver_link: socket.socket | None = None):
         self.level = required() if level is None else level
         self._prepared = False
-        self.forkserver = ForkServer(self.level) if forkserver_link is None else None
+        self.forkserver = own = ForkServer(self.level) if forkserver_link is None else None
         self._link, theirs = socket.socketpair()
         try:
-            self._connect(forkserver_link or self.forkserver.link, theirs)
+            self._connect(own.link if own else forkserver_link, theirs)
         except (ConnectionError, TimeoutError) as error:
-            reason = (self.forkserver.rootfs.error_output() if self.forkserver else "") or str(error)
+            reason = (own.rootfs.error_output() if own else "") or str(error)
             self.close()
             raise Unavailable(self.level, reason) from None
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, forkserver_link: socket.socket, theirs: socket.socket) -> None:
+    def _connect(self, forkserver_link: socket.socket | None, theirs: socket.socket) -> None:
         """Get a zygote, fork a worker and end it: a level is there only when all of it works."""
+        assert forkserver_link is not None
         with theirs:
             socket.send_fds(forkserver_link, [b"."], [theirs.fileno()])
         there = wire.receive(self._link, time.monotonic() + START_SECONDS)["level"]
@@ -103,7 +104,7 @@ class Worker:
     pid: int
     limits: Limits
     alive: bool = True
-    born: dict | None = None  # what it had used before it ran any of a learner's code
+    born: dict = field(default_factory=dict)  # what it had used before it ran any of a learner's code
     waited: float = 0.0  # seconds for which its answers were waited for
     was_idle: bool = False  # it ran out of time and did not compute for most of it: it slept, was stopped, or got no processor
 
@@ -193,10 +194,10 @@ def _value(answer: dict):
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
         texts = [""]
     texts = [text[:LONGEST_TEXT] for text in texts]
-    kind = ERRORS.get(answer["error"]) if isinstance(answer["error"], str) else None
-    if kind is Raised and len(texts) == 3:
+    if answer["error"] == Raised.__name__ and len(texts) == 3:
         raise Raised(*texts)
-    raise kind(texts[0]) if kind and kind is not Raised else Raised("error", texts[0])
+    kind = OTHERS.get(answer["error"]) if isinstance(answer["error"], str) else None
+    raise Raised("error", texts[0]) if kind is None else kind(texts[0])
 
 
 def offered() -> Level:

@@ -79,7 +79,9 @@ def receive(link: socket.socket, until: float | None = None) -> dict:
     header = _json(_receive_bytes(link, length, until))
     if not isinstance(header, dict) or not isinstance(header.get("tensors"), list):
         raise BadFrame("a header without a list of tensors")
-    tensors = [_tensor(_receive_bytes(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])]
+    tensors: list[Tensor | None] = [
+        _tensor(_receive_bytes(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])
+    ]
     message = _unpack(header.get("message"), tensors)
     if not isinstance(message, dict):
         raise BadFrame("a message that is not an object")

@@ -13,7 +13,7 @@ from ..kit.cells import silence_check
 from ..kit.classify import classify
 from ..kit.forbidden import Guard
 from ..kit.operations import Operations
-from ..kit.outcome import Stopped
+from ..kit.outcome import Raised, Stopped
 from . import confine, wire
 
 MEGABYTE = 1 << 20
@@ -21,7 +21,7 @@ MEGABYTE = 1 << 20
 
 def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
     """Lock this process in, report that, and answer the judge's requests until it closes the link."""
-    _shut_out(link)
+    _shut_out(link, config)
     try:
         _shut_in(limits, config)
     except Exception as error:
@@ -77,11 +77,11 @@ class _Worker:
 
 def _error_message(error: Stopped | BaseException) -> dict:
     """Return an error as a message: its class and the texts to make it again."""
-    texts = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
+    texts = [error.kind, error.text, error.where] if isinstance(error, Raised) else [str(error)]
     return {"error": type(error).__name__, "texts": texts}
 
 
-def _shut_out(link: socket.socket) -> None:
+def _shut_out(link: socket.socket, config: dict) -> None:
     """Leave the worker without a terminal, an environment or any file but its own link."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -91,6 +91,8 @@ def _shut_out(link: socket.socket) -> None:
     os.closerange(3, keep)
     os.closerange(keep + 1, 4096)
     os.environ.clear()
+    # With its first optimizer torch imports its compiler, which asks for a folder of its own. Where nothing may be written, one that is there will do.
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = config["paths"][0]
 
 
 def _shut_in(limits: dict, config: dict) -> None:

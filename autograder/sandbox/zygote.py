@@ -126,10 +126,14 @@ def _shell():
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell
 
-    HistoryManager.enabled = False
-    shell = InteractiveShell.instance(colors="NoColor", history_length=0)
-    shell.showtraceback = lambda *args, **kwargs: None  # errors are sent to the judge
-    shell.showsyntaxerror = lambda *args, **kwargs: None
+    class Shell(InteractiveShell):
+        def showtraceback(self, *args, **kwargs) -> None:
+            """Show nothing: errors are sent to the judge."""
+
+        showsyntaxerror = showtraceback
+
+    HistoryManager.enabled = False  # type: ignore[assignment]  # a trait, which takes plain values
+    shell = Shell.instance(colors="NoColor", history_length=0)
     shell.run_cell("pass", store_history=False, silent=True)  # what the first cell imports is there for every worker then
     return shell
 
@@ -209,11 +213,12 @@ def _end(pid: int) -> dict:
     return {"by_itself": ended is not None, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
 
-def _end_orphans(spared: set[int] = frozenset()) -> None:
+def _end_orphans(spared: set[int] | None = None) -> None:
     """End the processes that this one has adopted from dead ones, and reap those that have ended.
 
     At the level bubblewrap a worker leaves nothing, and at the others there is one worker at a time.
     """
+    spared = set() if spared is None else spared
     while orphans := _children() - spared:
         for orphan in orphans:
             os.kill(orphan, signal.SIGKILL)

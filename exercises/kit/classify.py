@@ -12,8 +12,8 @@ MEMORY_IS_FULL = "can't allocate memory"  # torch's words
 NO_MORE_THREADS = "can't start new thread"  # Python's
 
 
-def classify(error: BaseException) -> Exception:
-    """Return the exception that stands for the outcome of an error in the learner's code."""
+def classify(error: BaseException) -> Stopped:
+    """Return the exception that stands for the outcome of an error in the learner's code; raises KeyboardInterrupt where it was that."""
     if isinstance(error, Used):
         return Forbidden(str(error))
     if isinstance(error, Stopped):
@@ -25,7 +25,7 @@ def classify(error: BaseException) -> Exception:
     if NO_MORE_THREADS in str(error):
         return MemoryLimit("more threads were started than a check may use")
     if isinstance(error, KeyboardInterrupt):
-        return error
+        raise error
     return Raised(type(error).__name__, " ".join(str(error).split())[:300], _place(error))
 
 

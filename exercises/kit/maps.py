@@ -60,7 +60,8 @@ def _table(value: Tensor, place: tuple[int, ...]) -> Tensor:
 def _side_by_side(came: Tensor, expected: Tensor) -> str:
     has_numbers = max(came.shape[1], expected.shape[1]) <= WITH_NUMBERS
     size = (44.0, 24.0) if has_numbers else (16.0, 16.0)
-    parts, left, foot = [], EDGE, 0.0
+    parts: list[str] = []
+    left, foot = float(EDGE), 0.0
     for title, table in (("found", came), ("expected", expected)):
         width = max(table.shape[1] * size[0], width_of(title))
         parts += [label(left + width / 2, TOP - 7, title), *_cells(table, left, size, has_numbers)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -81,9 +81,9 @@ def _names_used(code: CodeType, around: dict) -> set[str]:
 
 def load_tests(path: Path) -> ModuleType:
     """Return the module of tests at `path`, loaded without a place in sys.modules."""
-    spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loader = SourceFileLoader(f"tests_at_{path.stem}", str(path))
+    module = ModuleType(loader.name)
+    loader.exec_module(module)
     return module
 
 
@@ -93,17 +93,19 @@ def tests_of(module: ModuleType) -> list[Test]:
 
 
 def test_of(function: Callable) -> Test:
+    """Return a function with its marks; raises KeyError where it has none."""
+    marks = vars(function)
     return Test(
         name=function.__name__,
-        check=function.check,
-        hidden=function.hidden,
-        gpu=getattr(function, "gpu", False),
+        check=marks["check"],
+        hidden=marks["hidden"],
+        gpu=marks.get("gpu", False),
         question=inspect.getdoc(function) or "",
         function=function,
     )
 
 
-test_of.__test__ = False
+test_of.__dict__["__test__"] = False
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,10 @@ def _breaks(test: Test, seed: int, reference) -> bool:
     return False
 
 
-def explain(check: str, test: Test, error: Exception, learner, max_points: float) -> Verdict:
+def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learner, max_points: float) -> Verdict:
     """Return the verdict for a test that ended with `error`."""
-    wrong = isinstance(error, Wrong)
-    show = wrong and not test.hidden  # a hidden input stays hidden
+    wrong = error if isinstance(error, Wrong) else None
+    shown = None if test.hidden else wrong  # a hidden input stays hidden
     called = error.outcome in (Outcome.WRONG, Outcome.RAISED) and not test.hidden
     return Verdict(
         check=check,
@@ -175,6 +177,6 @@ def explain(check: str, test: Test, error: Exception, learner, max_points: float
         reason=error.redacted if test.hidden else str(error),
         in_full=str(error) if test.hidden else "",
         given=learner.last_call if called else "",
-        expected=small(error.expected) if show else "",
-        came=small(error.came) if show else "",
+        expected=small(shown.expected) if shown else "",
+        came=small(shown.came) if shown else "",
     )
