@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .grading import Graded
     from .limits import Limits
     from .records.course import Course
+    from .sandbox.levels import Level
 
 
 @click.group()
@@ -98,11 +99,10 @@ def grade(
     db: str | None,
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    from .sandbox.client import offered
     from .sandbox.forkserver import ForkServer
     from .sandbox.levels import required
 
-    sandbox = offered() if level == "best" else required(trust_submissions, level)
+    sandbox = _best_level() if level == "best" else required(trust_submissions, level)
     with nullcontext() if cluster else ForkServer(sandbox) as forkserver:
         if jobs != 1 and not cluster:
             preload.context()
@@ -119,6 +119,12 @@ def grade(
             with progress(count) as seen:
                 graded = run(course, names, limits, again, sandbox, judges, seen)
     _conclude(course, graded)
+
+
+def _best_level() -> Level:
+    from .sandbox.client import offered  # it imports torch, which grading in this process otherwise does without
+
+    return offered()
 
 
 def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:

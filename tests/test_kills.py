@@ -52,9 +52,9 @@ def _ready(course: Course, front_end: str) -> None:
 
 
 def _start(course: Course, *words: str) -> subprocess.Popen:
-    rooms = course.root.parent / f"{course.root.name}-tmp"
-    rooms.mkdir(exist_ok=True)
-    environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "TMPDIR": str(rooms)}
+    temporary = course.root.parent / f"{course.root.name}-tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "TMPDIR": str(temporary)}
     return subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -29,8 +29,8 @@ def digest(files: list[Path], words: tuple[str, ...] = ()) -> str:
 
 def _written_with() -> str:
     """Return the digest of everything that shapes a page without being a page."""
-    rooms = [BOOK / "site_static", BOOK / "extensions"]
-    files = [file for room in rooms for file in room.rglob("*") if file.is_file()]
+    folders = [BOOK / "site_static", BOOK / "extensions"]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     return digest([file for file in files if file.suffix != ".pyc"])
 
 
