@@ -138,7 +138,7 @@ def test_what_a_worker_lacks_is_reported_and_nothing_is_judged(course, scheduler
     monkeypatch.setattr("torch.__version__", "2.0.0")
     with pytest.raises(
         CannotGoOn,
-        match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there",
+        match=r"^dask worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there",
     ):
         _grade(course, scheduler.address)
     assert not list(course.root.glob("verdicts/*/*"))
@@ -148,7 +148,7 @@ def test_a_worker_with_two_threads_is_refused(scheduler, level):
     """Threads share torch's random numbers: an answer that draws some would get others than by itself."""
     scheduler.worker("--nthreads", "2")
     (worker,) = scheduler.wait_for(1)
-    with pytest.raises(CannotGoOn, match=f"^worker {worker}: it has 2 threads, .*--nthreads 1"):
+    with pytest.raises(CannotGoOn, match=f"^dask worker {worker}: it has 2 threads, .*--nthreads 1"):
         Cluster(scheduler.address, level, 1)
 
 
@@ -168,7 +168,9 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     done_by = {record["worker"] for record in cluster._client.get_task_stream()}
     assert done_by and done_by <= set(before) and late.poll() == 0 and scheduler.wait_for(2) == before
     (message,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
-    assert message.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in message
+    assert (
+        message.startswith(f"dask worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in message
+    )
 
 
 def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
@@ -199,14 +201,14 @@ def test_a_cluster_without_workers_is_reported_once_and_waited_for(scheduler, wo
     (message,) = [record.getMessage() for record in caplog.records]
     assert (
         message
-        == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
+        == f"The scheduler at {scheduler.address} has no dask worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
     )
     scheduler.worker()
     assert verdicts_from_text(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
     cluster.look()
     cluster.look()
     assert [record.getMessage() for record in caplog.records][1:] == [
-        f"The scheduler at {scheduler.address} has a worker again. Grading goes on."
+        f"The scheduler at {scheduler.address} has a dask worker again. Grading goes on."
     ]
 
 

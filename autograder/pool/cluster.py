@@ -40,7 +40,7 @@ class Cluster(Judges):
         try:
             workers = self._client.nthreads()
             if not workers:
-                raise CannotGoOn(f"the scheduler at {address} has no workers. Start some: dask worker {address} --nthreads 1")
+                raise CannotGoOn(f"the scheduler at {address} has no dask workers. Start some: dask worker {address} --nthreads 1")
             self._workers = len(workers)
             self._client.subscribe_topic(JudgePlugin.name, _log_misfit)
             self._client.register_plugin(JudgePlugin(_packed(), level.name, JudgePlugin.versions()))
@@ -77,15 +77,17 @@ class Cluster(Judges):
             raise self._gone() from None
         if deserted and not self._deserted:
             log.warning(
-                "The scheduler at %s has no worker left. Grading waits for one: dask worker %s --nthreads 1", self._address, self._address
+                "The scheduler at %s has no dask worker left. Grading waits for one: dask worker %s --nthreads 1",
+                self._address,
+                self._address,
             )
         if self._deserted and not deserted:
-            log.warning("The scheduler at %s has a worker again. Grading goes on.", self._address)
+            log.warning("The scheduler at %s has a dask worker again. Grading goes on.", self._address)
         self._deserted = deserted
 
     def _gone(self) -> CannotGoOn:
         return CannotGoOn(
-            f"the scheduler at {self._address} is gone. Nothing is lost: start it and its workers, and run the same command again"
+            f"the scheduler at {self._address} is gone. Nothing is lost: start it and its dask workers, and run the same command again"
         )
 
     def close(self) -> None:
@@ -139,7 +141,7 @@ class JudgePlugin(WorkerPlugin):
         except Exception as error:  # a full disk, say
             self._misfit = f"{type(error).__name__}: {error}"
         if self._misfit:
-            self._misfit = f"worker {worker.address}: {self._misfit}"
+            self._misfit = f"dask worker {worker.address}: {self._misfit}"
             raise RuntimeError(self._misfit)
 
     def _wrong_kind(self) -> str:
