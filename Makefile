@@ -31,7 +31,7 @@ _build/matrix.json: $(SOURCES) | environment
 
 site: release _build/matrix.json
 	@echo "== the book"
-	@.venv/bin/jupyter-book build . --path-output . -W --keep-going
+	@$(RUN) book/extensions/build.py
 
 grade: environment
 	@$(RUN) -m autograder grade
