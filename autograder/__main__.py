@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from . import ROOT, forking
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, short, with_progress
+from .terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, short, watched, with_progress
 
 if TYPE_CHECKING:
     from .course import Course
@@ -32,7 +32,7 @@ def release() -> None:
     """Bring exercises/ in step with solutions/."""
     from .release import write_exercises
 
-    changed = write_exercises()
+    changed = write_exercises(watch=watched("reading the exercises"))
     for path in changed:
         console.print(f"  {path.relative_to(ROOT)}")
     console.print(f"exercises/: {len(changed)} files changed" if changed else "exercises/: up to date")
@@ -47,7 +47,8 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     from .exercise import all_names
     from .matrix import matrix as prove
 
-    found = prove(list(exercise) or all_names(), seed)
+    names = list(exercise) or all_names()
+    found = prove(names, seed, watched("proving the exercises", len(names)))
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:

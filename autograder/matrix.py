@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
+from typing import Callable, Iterable, Iterator
 
 from . import exercise as exercises, forking
 from .exercise import Exercise
@@ -13,20 +14,21 @@ from .kit.suite import judge_check
 from .known import Known
 
 
-def matrix(names: list[str], seed: int) -> dict:
-    """Return what every known answer does in every check, and the problems that this shows."""
+def matrix(names: list[str], seed: int, watch: Callable[[Iterable[dict]], Iterable[dict]] = iter) -> dict:
+    """Return what every known answer does in every check, and the problems that this shows; what is done passes through `watch`."""
     found = [exercises.load(name) for name in names]
-    rows = dict(zip(names, _rows_of_all(names, seed)))
+    rows = dict(zip(names, list(watch(_rows_of_all(names, seed)))))
     mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
     return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
 
 
-def _rows_of_all(names: list[str], seed: int) -> list[dict]:
-    """Return the rows of each exercise; several are proven side by side."""
+def _rows_of_all(names: list[str], seed: int) -> Iterator[dict]:
+    """Yield the rows of each exercise; several are proven side by side."""
     if len(names) == 1:
-        return [_rows(*names, seed)]
+        yield _rows(*names, seed)
+        return
     with ProcessPoolExecutor(room(), forking.begin()) as processes:
-        return list(processes.map(_rows, names, repeat(seed)))
+        yield from processes.map(_rows, names, repeat(seed))
 
 
 def _rows(name: str, seed: int) -> dict:

@@ -9,7 +9,7 @@ import re
 import shutil
 from copy import deepcopy
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterable, Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -38,11 +38,11 @@ def stub_config() -> Config:
     return config
 
 
-def write_exercises(target: Path = EXERCISES) -> list[Path]:
-    """Bring `target` in step with solutions/; return the files that were written or removed."""
+def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], Iterable[str]] = iter) -> list[Path]:
+    """Bring `target` in step with solutions/; return the files that were written or removed. Each exercise passes through `watch`."""
     changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
     wanted: set[Path] = set()
-    for name in exercises.all_names():
+    for name in watch(exercises.all_names()):
         files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
         changed += [path for file, text in files.items() if (path := _write(file, text))]
         wanted |= set(files)

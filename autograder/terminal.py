@@ -7,17 +7,20 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generator, Iterator
+from statistics import mean
+from typing import Callable, Generator, Iterator
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
 from rich.table import Table
 
 from . import ROOT
 
 console = Console(soft_wrap=True)
+# Above this, a line for each submission is more than anybody reads: what is shown is a line for each exercise.
+MANY = 30
 
 
 def plain(text: str) -> str:
@@ -29,6 +32,12 @@ def plain(text: str) -> str:
 
 def short(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def watched(words: str, count: int | None = None) -> Callable:
+    """Return what shows a bar, on a terminal, while things that take long to make pass through it."""
+    shown = Console(stderr=True)  # what a command prints may be for machines
+    return lambda things: track(things, words, count, console=shown, transient=True, disable=not shown.is_terminal)
 
 
 def with_progress(steps: Generator, count: int) -> list:
@@ -47,9 +56,10 @@ def with_progress(steps: Generator, count: int) -> list:
             entries.append(entry)
             outcomes[_kind(entry)] += 1
             rate = f"{len(entries) / max(time.monotonic() - begun, 0.1):.1f} a second"
-            progress.update(task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in outcomes.items()))
-            if not console.is_terminal:
-                console.print(f"{len(entries):>{len(str(count))}} of {count}  {_line(entry)}")
+            so_far = ", ".join(f"{number} {kind}" for kind, number in outcomes.items())
+            progress.update(task, advance=1, rate=rate, description=so_far)
+            if not console.is_terminal and (count <= MANY or len(entries) % (count // 10) == 0):
+                console.print(f"{len(entries):>{len(str(count))}} of {count}  {_line(entry) if count <= MANY else so_far}")
     return entries
 
 
@@ -97,6 +107,12 @@ def _points(score: float | None) -> str:
 
 
 def print_marks(entries: list) -> None:
+    """Print a line for each submission; where they are many, one for each exercise, and who was not judged."""
+    if len(entries) > MANY:
+        _print_exercises(entries)
+        for entry in (each for each in entries if each.score is None):
+            console.print(_line(entry), highlight=False)
+        return
     from .exercise import all_names, load
 
     order = all_names()
@@ -110,15 +126,39 @@ def print_marks(entries: list) -> None:
     console.print(table)
 
 
-def _summary(entry) -> str:
-    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
-    from .kit.outcome import Outcome
+def _print_exercises(entries: list) -> None:
+    from .exercise import all_names, load
 
+    title = "Marks, by exercise; each learner's are in the report"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for column in ("exercise", "handed in", "right", "mean", "commonest trouble"):
+        table.add_column(column, no_wrap=column == "exercise")
+    for name in all_names():
+        these = [entry for entry in entries if entry.exercise == name]
+        if not these:
+            continue
+        scores = [entry.score for entry in these if entry.score is not None]
+        average = f"{mean(scores):.1f} of {sum(load(name).checks.values()):g}" if scores else ""
+        right = sum(_kind(entry) == "all right" for entry in these)
+        troubles = Counter(trouble for entry in these for trouble in _troubles(entry)).most_common(1)
+        commonest = "".join(f"{trouble} ({number})" if number > 1 else trouble for trouble, number in troubles)
+        table.add_row(name, str(len(these)), str(right), average, plain(commonest))
+    console.print(table)
+
+
+def _summary(entry) -> str:
+    """Return in a few words what became of a submission: its first troubles."""
     if entry.refused:
         return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
+    return ", ".join(_troubles(entry)[:3]) or "all passed"
+
+
+def _troubles(entry) -> list[str]:
+    """Return what went wrong in the checks, each once: a mistake by its name where it is known."""
+    from .kit.outcome import Outcome
+
     troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
-    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
-    return ", ".join(list(words)[:3]) if words else "all passed"
+    return list(dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles))
 
 
 def print_changes(changed: list) -> None:
