@@ -15,7 +15,7 @@ course: cost environment release site
 
 # README.md says the same, and a test compares.
 cost:
-	@echo "The first time, this takes 3 to 15 minutes and 2 GB of disk (6 GB where pip installs torch with CUDA); after that, what has changed."
+	@echo "The first time, this takes 3 to 15 minutes and 2 GB of disk (6 GB where pip installs torch with CUDA). Later runs do only what has changed."
 
 environment:
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and there is none here." >&2; exit 1; }

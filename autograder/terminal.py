@@ -55,7 +55,8 @@ def with_progress(steps: Generator, count: int) -> list:
                 continue
             entries.append(entry)
             outcomes[_kind(entry)] += 1
-            rate = f"{len(entries) / max(time.monotonic() - begun, 0.1):.1f} a second"
+            # On a narrow terminal there is room for the rate or for the counts.
+            rate = f"{len(entries) / max(time.monotonic() - begun, 0.1):.1f} a second" if console.width >= 100 else ""
             so_far = ", ".join(f"{number} {kind}" for kind, number in outcomes.items())
             progress.update(task, advance=1, rate=rate, description=so_far)
             if not console.is_terminal and (count <= MANY or len(entries) % (count // 10) == 0):
