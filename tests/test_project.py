@@ -49,7 +49,7 @@ def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     assert as_text(verdict.named(named)) == shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "book/LICENSE.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -76,7 +76,7 @@ def test_version_is_the_same_everywhere():
 
 def test_both_licences_are_named_wherever_somebody_looks():
     footer = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["html_theme_options"]["extra_footer"]
-    for place in (README, CONTRIBUTING, (ROOT / "book" / "LICENSE.md").read_text(encoding="utf-8"), footer):
+    for place in (README, CONTRIBUTING, (ROOT / "book" / "LICENSE").read_text(encoding="utf-8"), footer):
         assert "CC BY 4.0" in place and "BSD 3-Clause" in place
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause License\n\nCopyright (c) ")
 
