@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from . import ROOT
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short
+from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short, watched
 from .pool import preload
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def release() -> None:
     """Bring exercises/ up to date with solutions/."""
     from .authoring.release import write_exercises
 
-    changed = write_exercises()
+    changed = write_exercises(watch=watched("reading the exercises"))
     for path in changed:
         console.print(f"  {path.relative_to(ROOT)}")
     console.print(f"exercises/: {len(changed)} files changed" if changed else "exercises/: up to date")
@@ -48,7 +48,8 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     from .authoring.matrix import matrix as prove
     from .exercise.reading import all_names
 
-    found = prove(list(exercise) or all_names(), seed)
+    names = list(exercise) or all_names()
+    found = prove(names, seed, watched("proving the exercises", len(names)))
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:

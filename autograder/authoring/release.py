@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .. import ROOT
@@ -16,11 +17,11 @@ from .learner_files import facts_of, handout, learner_files, notebook_text
 EXERCISES = ROOT / "exercises"
 
 
-def write_exercises(target: Path = EXERCISES) -> list[Path]:
-    """Bring `target` in step with solutions/; return the files that were written or removed."""
+def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], Iterable[str]] = iter) -> list[Path]:
+    """Bring `target` up to date with solutions/; return the files that were written or removed. Each exercise passes through `watch`."""
     changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
     wanted: set[Path] = set()
-    for name in exercises.all_names():
+    for name in watch(exercises.all_names()):
         files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
         changed += [path for file, text in files.items() if (path := _write(file, text))]
         wanted |= set(files)

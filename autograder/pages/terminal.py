@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
 from rich.table import Table
 
 from .. import ROOT
@@ -22,6 +23,8 @@ from ..kit.source import printable
 from ..records.entry import Entry
 
 console = Console(soft_wrap=True)
+# Above this, a line for each submission is more than anybody reads: what is shown is a line for each exercise.
+MANY = 30
 
 
 def plain(text: str) -> str:
@@ -31,6 +34,12 @@ def plain(text: str) -> str:
 
 def short(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def watched(text: str, count: int | None = None) -> Callable:
+    """Return what shows a bar, on a terminal, while things that take long to make pass through it."""
+    shown = Console(stderr=True)  # what a command prints may be for machines
+    return lambda things: track(things, text, count, console=shown, transient=True, disable=not shown.is_terminal)
 
 
 @contextmanager
@@ -65,13 +74,12 @@ class _Seen:
         if self._pressed:
             raise KeyboardInterrupt
         self._kinds[_kind(entry)] += 1
-        done = self._kinds.total()
-        rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second"
-        self._bar.update(
-            self._task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
-        )
-        if not console.is_terminal:
-            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry)}")
+        done, so_far = self._kinds.total(), ", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
+        # On a narrow terminal there is room for the rate or for the counts.
+        rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second" if console.width >= 100 else ""
+        self._bar.update(self._task, advance=1, rate=rate, description=so_far)
+        if not console.is_terminal and (self._count <= MANY or done % (self._count // 10) == 0):
+            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry) if self._count <= MANY else so_far}")
 
 
 @contextmanager
@@ -116,6 +124,12 @@ def _points(score: float | None) -> str:
 
 
 def print_marks(entries: list[Entry]) -> None:
+    """Print a line for each submission; where they are many, one for each exercise, and who was not judged."""
+    if len(entries) > MANY:
+        _print_exercises(entries)
+        for entry in (each for each in entries if each.score is None):
+            console.print(_line(entry), highlight=False)
+        return
     from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands do without
 
     order = all_names()
@@ -129,13 +143,37 @@ def print_marks(entries: list[Entry]) -> None:
     console.print(table)
 
 
+def _print_exercises(entries: list[Entry]) -> None:
+    from ..exercise.reading import all_names, load
+
+    title = "Marks, by exercise; each learner's are in the report"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for column in ("exercise", "handed in", "right", "mean", "commonest trouble"):
+        table.add_column(column, no_wrap=column == "exercise")
+    for name in all_names():
+        these = [entry for entry in entries if entry.exercise == name]
+        if not these:
+            continue
+        scores = [entry.score for entry in these if entry.score is not None]
+        average = f"{mean(scores):.1f} of {sum(load(name).checks.values()):g}" if scores else ""
+        right = sum(_kind(entry) == "all right" for entry in these)
+        troubles = Counter(trouble for entry in these for trouble in _troubles(entry)).most_common(1)
+        commonest = "".join(f"{trouble} ({number})" if number > 1 else trouble for trouble, number in troubles)
+        table.add_row(name, str(len(these)), str(right), average, plain(commonest))
+    console.print(table)
+
+
 def _summary(entry: Entry) -> str:
-    """Return in a few words what went wrong in a submission: mistakes by name, else outcomes."""
+    """Return in a few words what went wrong in a submission: its first troubles."""
     if entry.refused:
         return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
+    return ", ".join(_troubles(entry)[:3]) or "all passed"
+
+
+def _troubles(entry: Entry) -> list[str]:
+    """Return what went wrong in the checks, each once: a mistake by its name where it is known, else the outcome."""
     failed = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
-    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in failed)
-    return ", ".join(list(words)[:3]) if words else "all passed"
+    return list(dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in failed))
 
 
 def print_changes(changed: list) -> None:
