@@ -1,7 +1,7 @@
 """Runs inside the throw-away world: starts `nbgrader autograde` there and says what became of it.
 
 Takes its orders as JSON in the first argument and prints one line of JSON. What it starts is another
-user where that can be had, so that an attack can end nbgrader but not the one who reports on it.
+user where that is possible, so that an attack can end nbgrader but not the one who reports on it.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 bubblewrap gives it namespaces of its own, an empty network, read-only libraries and disks in memory;
 `inside.py` runs there and reports. Time, memory and processes are bounded from outside as well: by
-control groups where they can be had, and what only these can bound is not run without them.
+control groups where there are any, and what only these can bound is not run without them.
 """
 
 from __future__ import annotations

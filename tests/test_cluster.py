@@ -78,7 +78,7 @@ def workers(scheduler):
 def cluster(scheduler, workers, level):
     it = Cluster(scheduler.address, level, 1)
     yield it
-    it.shutdown()
+    it.close()
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -5,7 +5,7 @@ import xml.dom.minidom
 
 import pytest
 
-from autograder.authoring.handout import learner_files
+from autograder.authoring.learner_files import learner_files
 from autograder.exercise import reading as exercises
 from autograder.exercise.notebook import pictures, released_notebook
 from autograder.exercise.shapes import Misfit, described, draw, read_chain

@@ -16,7 +16,7 @@ class ForkServer:
     """Starts at once and is ready later; for each socket sent through its `link` it forks a zygote. `close` ends it.
 
     It ends by itself when it has had no zygote for `idle_seconds`, so a server that judges now and then can keep it meanwhile.
-    Raises `Unavailable` where a level cannot be had for want of a program or library; whether the rest of it works is seen when a zygote starts.
+    Raises `Unavailable` where a program or library is missing that the level needs; whether the rest of it works is seen when a zygote starts.
     This module and all that it imports do without torch: the process that starts a fork server has other work to do meanwhile.
     """
 

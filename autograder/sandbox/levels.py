@@ -28,7 +28,7 @@ class Unavailable(CannotGoOn):
 
     def __init__(self, level: Level, reason: str):
         super().__init__(
-            f"the sandbox level {level.name!r} cannot be had here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip()
+            f"the sandbox level {level.name!r} is not available here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip()
         )
         self.level = level
 
