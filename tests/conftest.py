@@ -4,14 +4,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
+from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
 from autograder.authoring.sample import handed_in
 from autograder.exercise import reading as exercises
+from autograder.files import write_whole
 from autograder.records.course import Course
 from autograder.sandbox.client import Zygote, offered
 from autograder.sandbox.levels import Level, required
@@ -25,6 +28,22 @@ def level() -> Level:
     if "ATTENTION_LEVEL" not in os.environ:
         os.environ["ATTENTION_LEVEL"] = offered().name
     return required()
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """Return a function that has a text made by whichever of xdist's processes asks for it first, once in a run of the tests."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder  # the parent is of all processes, and of this run
+
+    def text(name: str, make: Callable[[], str]) -> str:
+        path = folder / f"{name}.txt"
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                write_whole(path, make())
+        return path.read_text(encoding="utf-8")
+
+    return text
 
 
 @pytest.fixture(scope="session")
