@@ -14,7 +14,7 @@ from autograder.errors import CannotGoOn
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
 from autograder.sandbox import seccomp
@@ -170,7 +170,7 @@ def test_right_answers_pass_where_nothing_may_be_written(name, count):
             with Session(zygote, exercise, answers(exercise, variant)) as session:
                 failed = {
                     verdict.check: verdict.reason
-                    for verdict in judge(exercise, session.learner, 11)
+                    for verdict in verdicts_on(exercise, session.learner, 11)
                     if verdict.outcome is not Outcome.PASSED
                 }
             assert not failed, variant.name

@@ -64,8 +64,8 @@ def test_links_lead_somewhere(page):
 
 def test_every_command_of_make_is_told_once_to_contributors():
     declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
-    told = re.findall(r"^\| `make (\w+)` \|", CONTRIBUTING, re.MULTILINE)
-    assert sorted(told) == sorted(set(declared) - {"cost", "environment"})
+    described = re.findall(r"^\| `make (\w+)` \|", CONTRIBUTING, re.MULTILINE)
+    assert sorted(described) == sorted(set(declared) - {"cost", "environment"})
 
 
 def test_version_is_the_same_everywhere():

@@ -75,7 +75,7 @@ class _Seen:
             raise KeyboardInterrupt
         self._kinds[_kind(entry)] += 1
         done, so_far = self._kinds.total(), ", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
-        # On a narrow terminal there is room for the rate or for the counts.
+        # A narrow terminal is wide enough for the rate or for the counts, not for both.
         rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second" if console.width >= 100 else ""
         self._bar.update(self._task, advance=1, rate=rate, description=so_far)
         if not console.is_terminal and (self._count <= MANY or done % (self._count // 10) == 0):
