@@ -169,8 +169,10 @@ def test_worker_holds_nothing_of_the_judge(zygote, level, single_head):
     )
     with Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, LIMITS) as session:
         ours, tests, environment, files, paths = eval(session.learner.causal_mask(3))
-    assert ours == [] and tests == 0 and set(environment) == {"TORCHINDUCTOR_CACHE_DIR"}  # which names a folder that can only be read
-    assert environment["TORCHINDUCTOR_CACHE_DIR"] == "/modules" or level is not Level.bubblewrap
+    assert ours == [] and tests == 0
+    assert set(environment) <= (
+        {"TORCHINDUCTOR_CACHE_DIR"} if level is Level.landlock else set()
+    )  # torch needs that where nothing may be written
     assert paths == [] or level is not Level.bubblewrap
     assert sorted(files) == [2, 2, 2, 12]  # three standard ones at /dev/null, and the link
 

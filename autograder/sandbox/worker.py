@@ -91,8 +91,9 @@ def _shut_out(link: socket.socket, config: dict) -> None:
     os.closerange(3, keep)
     os.closerange(keep + 1, 4096)
     os.environ.clear()
-    # With its first optimizer torch imports its compiler, which asks for a folder of its own. Where nothing may be written, one that is there will do.
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = config["paths"][0]
+    if config["readable"] is not None:
+        # With its first optimizer torch imports its compiler, which makes a folder for itself. Where nothing may be written, it gets one that is there.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = config["paths"][0]
 
 
 def _shut_in(limits: dict, config: dict) -> None:
