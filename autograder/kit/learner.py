@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from .operations import Handle, Object, Operations
+from .operations import Handle, Object, Operations, names_of
 from .outcome import Wrong
 from .values import call
 
@@ -66,6 +66,19 @@ class Callee:
         if not (isinstance(result, tuple) and len(result) == 2):
             raise Wrong("what is returned", "two things belong together here, and one tuple of two must come back", result)
         return result
+
+    def unchanged(self, *args, **kwargs):
+        """Return what the call returns; raises `Wrong` if it wrote into one of its inputs."""
+        result, claimed = self.learner._ask("unchanged", self, args, kwargs, device=self.learner._device)
+        written = [name for name in names_of(args, kwargs) if name in claimed]  # names of ours, whatever text a worker sends
+        if written:
+            reason = f"{' and '.join(written)} changed in place, where whoever called may still need what was there"
+            raise Wrong("inputs", reason, ", ".join(written), "all as they were", redacted=reason)
+        return result
+
+    def strided(self, *args, **kwargs):
+        """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
+        return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
 
     def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
         """Return the gradients with respect to the named arguments."""
