@@ -19,7 +19,7 @@ class repeated_heads:
         key, value = repeat_kv(key, n_rep), repeat_kv(value, n_rep)
         scores = query.matmul(key.transpose(2, 3)) * query.shape[-1] ** -0.5
         if mask is not None:
-            scores = scores + torch.where(mask if mask.ndim == 2 else mask[:, None], 0.0, torch.finfo(scores.dtype).min)
+            scores = scores + torch.where(mask if mask.ndim == 2 else mask[:, None], 0.0, torch.finfo(scores.dtype).min).to(scores)
         return torch.nn.functional.softmax(scores, dim=-1).matmul(value)
 
     def pool_heads(weight, num_heads, num_kv_heads):
@@ -70,7 +70,7 @@ class loop_over_heads:
             shared = head * num_kv_heads // num_heads
             scores = torch.bmm(query[:, head], key[:, shared].transpose(1, 2)) / math.sqrt(query.size(-1))
             if mask is not None:
-                scores[~mask.expand_as(scores)] = -1e30
+                scores[~mask.expand_as(scores)] = float("-inf")
             found.append(torch.bmm(scores.softmax(dim=2), value[:, shared]))
         return torch.stack(found, dim=1)
 
@@ -93,7 +93,7 @@ class group_laid_along_the_queries:
         if left or group == 0:
             raise ValueError("the heads can't be grouped")
         long = query.reshape(batch, key.shape[1], group * queries, d_head)
-        scores = torch.baddbmm(torch.zeros(()), long.flatten(0, 1), key.flatten(0, 1).mT, beta=0, alpha=d_head**-0.5)
+        scores = torch.baddbmm(query.new_zeros(()), long.flatten(0, 1), key.flatten(0, 1).mT, beta=0, alpha=d_head**-0.5)
         scores = scores.reshape(batch, key.shape[1], group * queries, -1)
         if mask is not None:
             scores = scores.masked_fill(~mask.repeat(*[1] * (mask.ndim - 2), group, 1)[..., None, :, :], float("-inf"))
