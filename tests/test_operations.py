@@ -128,6 +128,6 @@ def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
     learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
     x = torch.arange(1.0, 4.0)
     if missed is None:
-        return expect_gradient(learner.f, ["x"], x=x)
+        return expect_gradient(learner.f, ["x"], x)
     with pytest.raises(Wrong, match=missed):
-        expect_gradient(learner.f, ["x"], x=x)
+        expect_gradient(learner.f, ["x"], x)

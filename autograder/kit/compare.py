@@ -70,15 +70,17 @@ def _other(came, expected) -> str:
     return f"{_kind(came, False)} where {_kind(expected, False)} was expected"
 
 
-def expect_gradient(callee, wrt: list[str], **inputs) -> None:
+def expect_gradient(callee, wrt: list[str], *inputs) -> None:
     """Return None if the gradients of a call's squared output are the slopes of that output, whether it is the right one or not.
 
-    Raises `Wrong` for one that does not arrive, or of which a part is missing. Inputs are of the size of 1, in 32 bits or more.
+    `wrt` names the first inputs. Raises `Wrong` for a gradient that does not arrive, or of which a part is missing.
+    Inputs are of the size of 1, in 32 bits or more.
     """
-    for name, came in zip(wrt, callee.gradients(**inputs, wrt=wrt)):
+    for place, (name, came) in enumerate(zip(wrt, callee.gradients(*inputs, wrt=list(range(len(wrt)))))):
         expect(came is not None and bool(came.isfinite().all() and came.any()), True, f"whether a gradient reaches {name}")
         step = STEP * came / came.norm()
-        ahead, behind = (callee(**{**inputs, name: inputs[name] + side * step}).double().square().sum() for side in (1, -1))
+        moved = ((*inputs[:place], inputs[place] + side * step, *inputs[place + 1 :]) for side in (1, -1))
+        ahead, behind = (callee(*each).double().square().sum() for each in moved)
         slope = float((ahead - behind) / (2 * STEP) / came.norm())
         # What rounding and the bend of the output change is a thousandth, and what a missing part changes some tenths.
         expect(abs(slope - 1) < 0.03, True, f"whether the gradient of {name} is the slope of the output")

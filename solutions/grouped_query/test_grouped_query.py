@@ -229,7 +229,7 @@ def test_what_fresh_heads_learn(learner, draw):
 @visible("trains")
 def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
-    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], x=draw(2, 5, 8))
+    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
 
 
 @hidden("trains")
@@ -237,7 +237,7 @@ def test_fresh_gradients_go_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
     for d_model, num_heads, num_kv_heads in ((6, 3, 1), (4, 2, 2)):
         weights = _drawn(draw, d_model, d_model // num_heads * num_kv_heads)
-        expect_gradient(_module(learner, weights, num_heads, num_kv_heads), ["x"], x=draw(3, 4, d_model))
+        expect_gradient(_module(learner, weights, num_heads, num_kv_heads), ["x"], draw(3, 4, d_model))
 
 
 @visible("pool")

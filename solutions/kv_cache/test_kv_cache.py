@@ -289,7 +289,7 @@ def _expect_apart(learner, draw, new: int) -> None:
 def _expect_words_reached(learner, draw, *pieces: int) -> None:
     module = learner.CachedAttention(4, 2)
     for number, new in enumerate(pieces):
-        (came,) = module.gradients(x=draw(2, new, 4), wrt=["x"])
+        (came,) = module.gradients(draw(2, new, 4), wrt=[0])
         expect(came is not None and bool(came.any()), True, f"whether a gradient reaches the words of piece {number}")
 
 
