@@ -139,3 +139,36 @@ class modules_for_each_group:
         for group, q, k, v in parts:
             group.q.weight.data, group.k.weight.data, group.v.weight.data = q.T.clone(), k.T.clone(), v.T.clone()
         attention.out.weight.data = w_output.T.clone()
+
+
+class minus_one_billion_in_64_bits:
+    """Scores in 64 bits, where -1e9 lies below all of them; copies of the heads, seen by `view`; a mask kept by its number for one call."""
+
+    def grouped_attention(query, key, value, mask=None):
+        batch, num_heads, queries, d_head = query.shape
+        if num_heads % key.shape[1]:
+            raise ValueError("no equal groups")
+        long = query.double().contiguous().view(batch, key.shape[1], -1, d_head)
+        scores = (long @ key.double().mT).mul_(d_head**-0.5).view(batch, num_heads, queries, -1)
+        if mask is not None:
+            scores = scores + (~mask.view(-1, 1, *mask.shape[-2:])).double() * -1e9
+        weights = scores.softmax(-1).view(batch, key.shape[1], -1, key.shape[2])
+        return (weights @ value.double()).view(query.shape).to(query.dtype)
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.sizes = [num_heads, num_kv_heads, num_kv_heads]
+            self.into = nn.ModuleList(nn.Linear(d_model, d_model // num_heads * size, bias=False) for size in self.sizes)
+            self.out = nn.Linear(d_model, d_model, bias=False)
+            self.mask = None
+
+        def forward(self, x, mask=None):
+            self.mask = mask
+            rows = x.contiguous().view(-1, x.shape[-1])
+            heads = (into(rows).view(*x.shape[:2], size, -1).permute(0, 2, 1, 3) for into, size in zip(self.into, self.sizes))
+            return self.out(grouped_attention(*heads, self.mask).permute(0, 2, 1, 3).contiguous().view(x.shape))
+
+    def set_weights(attention, w_query, w_key, w_value, w_output):
+        for layer, w in zip((*attention.into, attention.out), (w_query, w_key, w_value, w_output)):
+            layer.weight.data.copy_(w.T)

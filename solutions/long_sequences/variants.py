@@ -249,3 +249,44 @@ class scores_beside_their_values:
             highest = new
         output, total = sums[..., :-1], sums[..., -1:]
         return (output / (total + (total == 0))).to(query.dtype)
+
+
+class minus_one_billion_in_64_bits:
+    """Everything in 64 bits, where -1e9 lies below all scores and 1e-300 below all sums; the batch in one axis of a copy."""
+
+    def in_rows(x):
+        return x.double().contiguous().view(-1, *x.shape[-2:])
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        batch, q = query.shape[:-2], in_rows(query) / query.shape[-1] ** 0.5
+        total, output, highest = 0.0, 0.0, torch.full((*q.shape[:-1], 1), -1e9, dtype=q.dtype)
+        for start in range(0, key.shape[-2], chunk):
+            k, v = (in_rows(x[..., start : start + chunk, :]) for x in (key, value))
+            scores = (q @ k.mT).unflatten(0, batch or (1,))
+            seen = True
+            if mask is not None:
+                seen = mask if mask.shape[-1] == 1 else mask[..., start : start + chunk]
+                scores = torch.where(seen, scores, -1e9)
+            higher = torch.maximum(highest, scores.detach().flatten(0, -3).amax(-1, keepdim=True))
+            parts = ((scores - higher.unflatten(0, batch or (1,))).exp() * seen).flatten(0, -3)
+            shrink = (highest - higher).exp()
+            total, output, highest = total * shrink + parts.sum(-1, keepdim=True), output * shrink + parts @ v, higher
+        return (output / total.clamp(min=1e-300)).reshape(*query.shape[:-1], -1).to(query.dtype)
+
+    def local_attention(query, key, value, window, causal=False):
+        found = []
+        for i in range(query.shape[-2]):
+            near = slice(max(0, i - window), i + 1 if causal else i + window + 1)
+            scores = query[..., i : i + 1, :].double() @ key[..., near, :].double().mT
+            found.append(scores.div_(key.shape[-1] ** 0.5).softmax(-1) @ value[..., near, :].double())
+        return torch.cat(found, -2).to(query.dtype)
+
+    def feature_map(x):
+        return x.clone().clamp_(max=0).exp() + x.relu()
+
+    def linear_attention(query, key, value, causal=False):
+        q, k, v = feature_map(query).double(), feature_map(key).double(), value.double()
+        if causal:
+            upper, lower = (k[..., None] * v[..., None, :]).cumsum(-3), k.cumsum(-2)
+            return ((q[..., None, :] @ upper)[..., 0, :] / ((q * lower).sum(-1, keepdim=True) + 1e-300)).to(value.dtype)
+        return (q @ (k.mT @ v) / (q @ k.sum(-2)[..., None] + 1e-300)).to(value.dtype)
