@@ -123,7 +123,10 @@ def test_claims_of_a_worker_are_given_in_our_words_only(zygote, single_head):
     assert "argument 1 changed in place" in said and "0.125" not in said
 
 
-@pytest.mark.parametrize("given, missed", [("x", None), ("x.detach()", "reaches x"), ("x.detach() + 0 * x", "reaches x"), ("x[:1].detach() + x - x[:1]", "slope")])
+@pytest.mark.parametrize(
+    "given, missed",
+    [("x", None), ("x.detach()", "reaches x"), ("x.detach() + 0 * x", "reaches x"), ("x[:1].detach() + x - x[:1]", "slope")],
+)
 def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
     learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
     x = torch.arange(1.0, 4.0)

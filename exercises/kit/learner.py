@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from .operations import Handle, Object, Operations
+from .operations import Handle, Object, Operations, names_of
 from .outcome import Wrong
 from .values import call
 
@@ -67,9 +67,22 @@ class Callee:
             raise Wrong("what is returned", "two things belong together here, and one tuple of two must come back", result)
         return result
 
-    def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
-        """Return the gradients with respect to the named arguments."""
-        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick, device=self.learner._device)
+    def unchanged(self, *args, **kwargs):
+        """Return what the call returns; raises `Wrong` if it wrote into one of its inputs."""
+        result, claimed = self.learner._ask("unchanged", self, args, kwargs, device=self.learner._device)
+        written = [name for name in names_of(args, kwargs) if name in claimed]  # names of ours, whatever text a worker sends
+        if written:
+            reason = f"{' and '.join(written)} changed in place, where whoever called may still need what was there"
+            raise Wrong("inputs", reason, ", ".join(written), "all as they were", redacted=reason)
+        return result
+
+    def strided(self, *args, **kwargs):
+        """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
+        return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
+
+    def gradients(self, *args, wrt: list[str | int], pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments, or to those at these places."""
+        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.

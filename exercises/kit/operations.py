@@ -52,18 +52,37 @@ class Operations:
         with self._watched():
             return self._plain(self._run(target, args, kwargs, device))
 
+    def unchanged(self, target, args: tuple, kwargs: dict, device: str | None = None) -> tuple[object, tuple[str, ...]]:
+        """Return what the target returns, in plain form, and the names of the inputs that it wrote into.
+
+        In a worker this is a claim of the learner's process. Nobody gains by a false one: what is asked for is to leave something alone.
+        """
+        with self._watched():
+            opened, named = self._opened(args, kwargs, device)
+            result = self._plain(self._compute(target, opened, named, device))
+        handed, kept = names_of(args, kwargs), names_of(opened, named)
+        return result, tuple(name for name, value in handed.items() if isinstance(value, Tensor) and not _same(value, kept[name]))
+
+    def strided(self, target, args: tuple, kwargs: dict, device: str | None = None):
+        """Return, in plain form, what the target returns for inputs whose axes lie in memory in the opposite order.
+
+        The wire lays every tensor out anew, so it has to be done on this side.
+        """
+        return self.call(target, tuple(map(_turned, args)), {name: _turned(each) for name, each in kwargs.items()}, device)
+
     def measured(self, target, args: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
         """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
         return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
-    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str], pick: int | None, device: str | None = None):
+    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, device: str | None = None):
         """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
 
-        `wrt` names keyword arguments; a gradient that does not arrive is None.
+        `wrt` names keyword arguments, or says at which place an argument stands; a gradient that does not arrive is None.
         """
-        leaves = {name: kwargs[name].clone().requires_grad_() for name in wrt}
+        leaves = {name: (args[name] if isinstance(name, int) else kwargs[name]).clone().requires_grad_() for name in wrt}
+        args = tuple(leaves.get(place, value) for place, value in enumerate(args))
         with self._watched(), torch.enable_grad():
-            result = self._run(target, args, {**kwargs, **leaves}, device)
+            result = self._run(target, args, {name: leaves.get(name, value) for name, value in kwargs.items()}, device)
             result = result if pick is None else result[pick]
             found = self._differentiate(result, list(leaves.values()))
         return tuple(self._plain(grad) for grad in found)
@@ -133,9 +152,13 @@ class Operations:
         return list(torch.autograd.grad((result * result).sum(), leaves, allow_unused=True))
 
     def _run(self, target, args: tuple, kwargs: dict, device: str | None):
+        return self._compute(target, *self._opened(args, kwargs, device), device)
+
+    def _opened(self, args: tuple, kwargs: dict, device: str | None) -> tuple[tuple, dict]:
+        return tuple(self._open(a, device) for a in args), {name: self._open(a, device) for name, a in kwargs.items()}
+
+    def _compute(self, target, args: tuple, kwargs: dict, device: str | None):
         function = self._object(target)
-        args = tuple(self._open(a, device) for a in args)
-        kwargs = {name: self._open(a, device) for name, a in kwargs.items()}
         # What an answer draws at random is the same each time: a mistake that starts with random numbers can
         # be recognised, and no answer is right by luck. Random numbers outside a call are not affected.
         with torch.random.fork_rng(devices=[]):
@@ -177,6 +200,26 @@ class Operations:
 
     def _watched(self):
         return _Watch(self._guard, self._missing)
+
+
+def names_of(args: tuple, kwargs: dict) -> dict[str, object]:
+    """Return all arguments by a name: those that were handed over by their place are called `argument 1` and so on."""
+    return {f"argument {place}": value for place, value in enumerate(args, 1)} | kwargs
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors agree in dtype, shape and every entry, where not-a-number agrees with itself."""
+    other = other.detach().to("cpu")
+    alike = one.dtype == other.dtype and one.shape == other.shape
+    return alike and bool(((one == other) | (one.isnan() & other.isnan())).all())
+
+
+def _turned(value):
+    """Return a tensor of the same entries that lies in memory as if all of its axes had been swapped; anything else as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    backwards = tuple(reversed(range(value.ndim)))
+    return value.permute(backwards).contiguous().permute(backwards)
 
 
 class _Watch:
