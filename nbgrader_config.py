@@ -1,4 +1,4 @@
-"""nbgrader's settings for this course: where things are, and our judge in its pipeline."""
+"""nbgrader's settings for this course: where things are, and the autograder's steps in its pipeline."""
 
 import sys
 from pathlib import Path
@@ -14,11 +14,11 @@ from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
 from autograder.plugins.autograde import take_back  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
-from autograder.records.gradebook import ask_no_program, be_patient, find_own_commands  # noqa: E402
+from autograder.records.gradebook import put_commands_on_path, read_schema_version_here, wait_for_locks  # noqa: E402
 
-find_own_commands()
-ask_no_program()
-be_patient()
+put_commands_on_path()
+read_schema_version_here()
+wait_for_locks()
 c = get_config()  # noqa: F821  (given by nbgrader)
 
 course = Course()
@@ -31,14 +31,14 @@ c.CourseDirectory.feedback_directory = str(course.root / "feedback")
 c.CourseDirectory.db_url = course.gradebook_url
 
 c.merge(stub_config())
-c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.Rebuild"]
+c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.RebuildNotebook"]
 c.Autograde.autograde_preprocessors = [
-    "autograder.plugins.autograde.Judge",
+    "autograder.plugins.autograde.JudgeInSandbox",
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 c.Autograde.pre_convert_hook = "autograder.plugins.autograde.refuse_early"
 
-c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.Page"
+c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
 # Before nbgrader's own templates: the formgrader then fetches no script from elsewhere.
 c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "plugins" / "formgrader"), formgrader_templates]

@@ -13,13 +13,14 @@ from rich.markup import escape
 
 from . import ROOT
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short
+from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short, watched
 from .pool import preload
 
 if TYPE_CHECKING:
     from .grading import Graded
     from .limits import Limits
     from .records.course import Course
+    from .sandbox.levels import Level
 
 
 @click.group()
@@ -29,10 +30,10 @@ def main() -> None:
 
 @main.command()
 def release() -> None:
-    """Bring exercises/ in step with solutions/."""
+    """Bring exercises/ up to date with solutions/."""
     from .authoring.release import write_exercises
 
-    changed = write_exercises()
+    changed = write_exercises(watch=watched("reading the exercises"))
     for path in changed:
         console.print(f"  {path.relative_to(ROOT)}")
     console.print(f"exercises/: {len(changed)} files changed" if changed else "exercises/: up to date")
@@ -47,7 +48,8 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     from .authoring.matrix import matrix as prove
     from .exercise.reading import all_names
 
-    found = prove(list(exercise) or all_names(), seed)
+    names = list(exercise) or all_names()
+    found = prove(names, seed, watched("proving the exercises", len(names)))
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:
@@ -66,19 +68,19 @@ def sample() -> None:
 
 
 @main.command()
-@click.option("--again", is_flag=True, help="Judge also what has been judged before.")
+@click.option("--again", is_flag=True, help="Judge everything again, also where nothing has changed.")
 @click.option(
     "--level",
     default=None,
-    help="Of the sandbox: bubblewrap, landlock, none, or best for what the machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]",
+    help="Level of the sandbox: bubblewrap, landlock, none, or best for the best that this machine offers.  [default: ATTENTION_LEVEL, else bubblewrap]",
 )
-@click.option("--trust-submissions", is_flag=True, help="Allow the level none: for work that you trust as your own.")
+@click.option("--trust-submissions", is_flag=True, help="Allow the level none, for work that you trust as if it were yours.")
 @click.option("--seconds", default=None, type=float, help="Time limit of one cell or call.  [default: ATTENTION_SECONDS, else 6]")
 @click.option(
     "--jobs",
     default=None,
     type=click.IntRange(1),
-    help="Judges that work at the same time.  [default: the cores, if there are 2 GiB for each]",
+    help="Number of judges at work at the same time.  [default: the number of cores, with 2 GiB of memory for each]",
 )
 @click.option("--cluster", default=None, help="The address of a dask scheduler whose workers judge, such as tcp://10.0.0.5:8786.")
 @click.option(
@@ -98,22 +100,21 @@ def grade(
     db: str | None,
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
-    from .sandbox.client import offered
     from .sandbox.forkserver import ForkServer
     from .sandbox.levels import required
 
-    sandbox = offered() if level == "best" else required(trust_submissions, level)
+    sandbox = _best_level() if level == "best" else required(trust_submissions, level)
     with nullcontext() if cluster else ForkServer(sandbox) as forkserver:
         if jobs != 1 and not cluster:
             preload.context()
-        # Torch is being imported, behind the wall and for the judges. What else is needed is imported meanwhile.
+        # While torch is imported behind the wall and for the judges, import here what else is needed.
         from .grading import grade as run
         from .pool.base import default_jobs
-        from .pool.choose import judges as chosen
+        from .pool.choose import chosen_judges
 
         course, names, limits, count = _asked(exercise, seconds, db)
         jobs = min(jobs or default_jobs(), count)
-        with chosen(jobs, sandbox, cluster, forkserver) as judges:
+        with chosen_judges(jobs, sandbox, cluster, forkserver) as judges:
             where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
             console.print(f"sandbox: {sandbox.name}, {where}")
             with progress(count) as seen:
@@ -121,8 +122,14 @@ def grade(
     _conclude(course, graded)
 
 
+def _best_level() -> Level:
+    from .sandbox.client import offered  # it imports torch, which grading in this process otherwise does without
+
+    return offered()
+
+
 def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:
-    """Return the course, the exercises to be graded in it, the limits, and how many submissions that are; without any, end."""
+    """Return the course, the exercises to be graded, the limits, and the number of submissions; ends the command where there are none."""
     from .exercise.reading import all_names, load
     from .limits import Limits, asked_limits
     from .records.course import Course
@@ -142,8 +149,8 @@ def _conclude(course: Course, graded: Graded) -> None:
 
     print_marks(graded.entries)
     print_changes(graded.changes)
-    if graded.known:
-        console.print(f"{graded.known} of {len(graded.entries)} were judged before, and nothing has changed for them")
+    if graded.unchanged:
+        console.print(f"{graded.unchanged} of {len(graded.entries)} were judged before, and nothing has changed for them")
     report = course.root / "report.html"
     write_whole(report, report_page(graded.entries))
     console.print(f"the class: {short(report)}")
@@ -152,7 +159,7 @@ def _conclude(course: Course, graded: Graded) -> None:
 @main.command()
 @click.argument("name")
 def new(name: str) -> None:
-    """Begin an exercise: write solutions/NAME/, which passes every check of form already."""
+    """Start an exercise: write solutions/NAME/, which follows every rule of form already."""
     from .authoring.new import write_exercise
 
     for path in write_exercise(name):
@@ -171,7 +178,7 @@ def work() -> None:
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
         copy = target / path.relative_to(source)
         if any(part.startswith((".", "__pycache__")) for part in path.relative_to(source).parts):
-            continue  # a tool's, or somebody's progress here
+            continue  # a tool's, or the progress of a learner in this folder
         if path.suffix == ".ipynb" and copy.exists():
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -181,26 +188,26 @@ def work() -> None:
 
 @main.command()
 @click.option("--attack", "attacked", is_flag=True, help="Run the attack corpus against the sandbox of this machine.")
-@click.option("--level", default=None, help="Another level than the one that grading asks for.")
+@click.option("--level", default=None, help="Examine another level than the one that grading uses.")
 def doctor(attacked: bool, level: str | None) -> None:
-    """Say what the sandbox of this machine promises. Exits 1 if that is not enough, or an attack succeeds."""
+    """Say what the sandbox promises on this machine. Exits 1 if that is not enough, or an attack succeeds."""
     from .machine.doctor import BAD, GOOD, attack_all, examine
     from .records.course import Course
     from .sandbox.levels import required
 
     wanted = required(trust=True, name=level)
-    colours, moods = {GOOD: "green", BAD: "red"}, set()
-    for finding in examine(wanted, Course()):
-        colour = colours.get(finding.mood, "default")
-        console.print(f"{finding.asked:>17}  [{colour}]{escape(finding.found)}[/{colour}]", highlight=False)
-        moods.add(finding.mood)
+    colours, statuses = {GOOD: "green", BAD: "red"}, set()
+    for line in examine(wanted, Course()):
+        colour = colours.get(line.status, "default")
+        console.print(f"{line.subject:>17}  [{colour}]{escape(line.found)}[/{colour}]", highlight=False)
+        statuses.add(line.status)
     if attacked:
-        moods |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
-    sys.exit(1 if BAD in moods else 0)
+        statuses |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
+    sys.exit(1 if BAD in statuses else 0)
 
 
 def run() -> None:
-    """Run the command; errors that a person can mend are one sentence, not a traceback."""
+    """Run the command; errors that a person can repair are shown as a sentence, without a traceback."""
     try:
         main(standalone_mode=False)
     except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:

@@ -1,4 +1,4 @@
-"""Errors that a person reads: what was wrong, where, and what to do."""
+"""Errors for people: what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnknownExercise(Exception):
 
 
 class Refused(Exception):
-    """A submission cannot be read at all; it is not judged, and nothing is held against it."""
+    """A submission cannot be read at all; it is not judged, and nothing is held against the learner."""
 
     def __init__(self, where: str, what: str, todo: str):
         super().__init__(f"{where}: {what}. {todo}")
@@ -25,7 +25,7 @@ class CannotGoOn(Exception):
     """Grading cannot go on just now. Nothing is lost: the next run goes on from here."""
 
     def __reduce__(self):
-        return CannotGoOn, self.args  # from a judge's process it comes with its words, whatever it was made of
+        return CannotGoOn, self.args  # from another process it comes with its text alone, whatever it was made of
 
 
 class NoSpace(CannotGoOn):

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens to the process that writes them."""
+"""Files that are written whole or not at all, whatever happens to the process that writes them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_all(files: list[tuple[Path, str]]) -> None:
-    """Write files, each of them whole; the waits for the disk go side by side. Raises as `write_whole` does."""
+    """Write files, each of them whole, several at a time since most of it is waiting for the disk. Raises as `write_whole` does."""
     with ThreadPoolExecutor(WRITERS) as writers:
         list(writers.map(write_whole, *zip(*files)) if files else [])
 
 
 def beside_of(path: Path) -> Path:
-    """Return where a file is made before it is put in place: a name that tells whose it is."""
-    return path.with_name(f".{path.name}.{own_name()}")
+    """Return where a file is made before it is put in place: its name says which process makes it."""
+    return path.with_name(f".{path.name}.{process_name()}")
 
 
 def put_in_place(beside: Path, path: Path) -> None:
@@ -57,25 +57,25 @@ def put_in_place(beside: Path, path: Path) -> None:
 
 
 def remove_half_written(top: Path, *below: Path) -> list[Path]:
-    """Remove what killed processes left half written in a folder, and in others with all below them.
+    """Remove what killed processes left half written in a folder, and anywhere below some others.
 
-    Returns the paths. What a living process writes stays.
+    Returns the paths. What a living process is writing stays.
     """
     hidden = [*top.glob(".*"), *(path for folder in below for path in folder.rglob(".*"))]
-    left = [path for path in hidden if (told := HALF_WRITTEN.fullmatch(path.name)) and not alive(told[1])]
+    left = [path for path in hidden if (match := HALF_WRITTEN.fullmatch(path.name)) and not alive(match[1])]
     for path in left:
         path.unlink(missing_ok=True)
     return left
 
 
 @lru_cache
-def _own(pid: int) -> str:
+def _name_of(pid: int) -> str:
     return f"{pid}-{_birth(pid)}".rstrip("-")
 
 
-def own_name() -> str:
+def process_name() -> str:
     """Return a name for this process that no later process will have, even with the same number."""
-    return _own(os.getpid())
+    return _name_of(os.getpid())
 
 
 def alive(name: str) -> bool:
@@ -85,12 +85,12 @@ def alive(name: str) -> bool:
 
 
 def _birth(pid: int) -> str:
-    """Return when a process was started, in the kernel's ticks; "" if it is gone or nobody tells."""
+    """Return when a process was started, in the kernel's ticks; "" if it is gone or the kernel does not say."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return ""
-    return "" if told[0] in "ZX" else told[19]
+    return "" if fields[0] in "ZX" else fields[19]
 
 
 def _exists(pid: int) -> bool:

@@ -15,16 +15,16 @@ from .errors import CannotGoOn, Refused
 from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import remove_half_written, write_all
-from .intake.reading import read
+from .intake.reading import read_submission
 from .intake.submission import Submission, check_learner, is_learner
-from .judging.task import Task, our_failure, verdicts_of
+from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
 from .limits import Limits
 from .pages.feedback import feedback_page
 from .pool.base import Judges
-from .pool.choose import judges as chosen
+from .pool.choose import chosen_judges
 from .pool.here import Here
-from .records import gradebook as books
+from .records import gradebook as gradebooks
 from .records import journal
 from .records.course import Course
 from .records.entry import Entry
@@ -33,14 +33,14 @@ from .records.notebooks import annotated, rebuilt
 from .sandbox.levels import Level, required
 
 log = getLogger("autograder")
-LOCK_SECONDS = 20.0  # nbgrader's command holds the lock for one submission at a time
-AT_ONCE = 50  # submissions in one transaction, so that a statement has not more values than a database takes
-TRIES = 3  # a judge's process that dies takes with it what it was at
+LOCK_SECONDS = 20.0  # to wait: nbgrader's command holds the lock for one submission at a time
+AT_ONCE = 50  # submissions in one transaction: a database takes only so many values in a statement
+TRIES = 3  # with a task: a judge that dies loses the one that it was at
 
 
 @dataclass(frozen=True)
 class Change:
-    """A mark that is another one than before."""
+    """A mark that differs from the one before."""
 
     learner: str
     exercise: str
@@ -52,23 +52,23 @@ class Change:
 
 @dataclass(frozen=True)
 class Graded:
-    """What one run has done: an entry for each submission, in the order in which they were done, and the marks that changed."""
+    """What one run has done: an entry for each submission, in the order in which they were entered, and the marks that changed."""
 
     entries: list[Entry] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    known: int = 0  # entries that needed no judging: the journal had a verdict on each check
+    unchanged: int = 0  # entries that needed no judging: the journal had valid verdicts on all checks
 
 
 @dataclass(eq=False)
 class Work:
-    """One file handed in, on its way to a row in the gradebook: what it holds, what is known of it, what is being judged."""
+    """One submission on its way to an entry: what it holds, the entry that it had before, and what is being judged."""
 
     learner: str
     exercise: str
-    submission: Submission | None = None  # None: it was refused
+    submission: Submission | None = None  # None where it was refused
     refused: str = ""
     keys: dict[str, str] = field(default_factory=dict)
-    known: Entry | None = None
+    earlier: Entry | None = None  # from the journal
     reasons: dict[str, str] = field(default_factory=dict)  # of the checks that are being judged again
     task: Task | None = None
     verdicts: Future[str] | None = None
@@ -78,8 +78,8 @@ class Work:
         return self.verdicts is None or self.verdicts.done()
 
     def changes(self, entry: Entry) -> list[Change]:
-        """Return the marks that are others than before, where there were any."""
-        before = self.known.scores if self.known else {}
+        """Return the marks that differ from those of the earlier entry, if there was one."""
+        before = self.earlier.scores if self.earlier else {}
         return [
             Change(entry.learner, entry.exercise, check, before[check], score, self.reasons.get(check, ""))
             for check, score in entry.scores.items()
@@ -88,7 +88,7 @@ class Work:
 
 
 class Grader:
-    """Has submissions of one course judged, by the judges that it is given, or in this process."""
+    """Has submissions of one course judged, by `judges` or else in this process."""
 
     def __init__(
         self, course: Course, limits: Limits = Limits(), again: bool = False, level: Level | None = None, judges: Judges | None = None
@@ -109,51 +109,52 @@ class Grader:
         self.judges.close()
 
     def entry(self, submission: Submission) -> Entry:
-        """Return what the judge says; from the journal where it has said so before."""
-        return self.finish(self.begin(submission))
+        """Return the entry for a submission, from the journal if that still holds."""
+        return self.finish(self.start(submission))
 
-    def begin(self, submission: Submission) -> Work:
-        """Hand to a judge what the journal does not tell of a submission."""
+    def start(self, submission: Submission) -> Work:
+        """Hand to a judge what the journal has no valid verdicts on."""
         exercise = exercises.load(submission.exercise)
-        work = self._known(submission, exercise)
+        work = self._looked_up(submission, exercise)
         if work.reasons:
             checks = tuple(check for check in exercise.checks if check in work.reasons)
             work.task = Task(submission, checks, self.seed, self.limits, self.level)
-            work.verdicts = self.judges.judge(work.task.as_text())
+            work.verdicts = self.judges.submit(work.task.as_text())
         return work
 
-    def _known(self, submission: Submission, exercise: Exercise) -> Work:
-        known = journal.read(self.course, submission.learner, exercise.name)
+    def _looked_up(self, submission: Submission, exercise: Exercise) -> Work:
+        """Return a submission with the journal's entry on it, and the checks that have to be judged."""
+        earlier = journal.read_entry(self.course, submission.learner, exercise.name)
         keys = journal.keys_of(submission, exercise, self.seed, self.limits, self.level)
         work = Work(submission.learner, exercise.name, submission, keys=keys)
         checks = list(exercise.checks)
-        if known is None or known.refused:
+        if earlier is None or earlier.refused:
             work.reasons = dict.fromkeys(checks, "it is new")
         else:
-            work.known = known
-            work.reasons = dict.fromkeys(checks, "it was asked for") if self.again else journal.affected(known, keys, checks)
+            work.earlier = earlier
+            work.reasons = dict.fromkeys(checks, "it was asked for") if self.again else journal.affected(earlier, keys, checks)
         return work
 
     def finish(self, work: Work) -> Entry:
-        """Return the entry when its judge is done, and keep it."""
+        """Return the entry when it is judged, and keep it in the journal."""
         entry = self.decided(work)
-        if entry is not work.known:
-            write_all([journal.file(self.course, entry)])
+        if entry is not work.earlier:
+            write_all([journal.entry_file(self.course, entry)])
         return entry
 
     def decided(self, work: Work) -> Entry:
-        """Return the entry when its judge is done."""
+        """Return the entry when it is judged."""
         if work.submission is None:
             return Entry(work.learner, work.exercise, {}, refused=work.refused)
-        known = work.known
-        if work.task is None and known and known.keys == work.keys:
-            return known
+        earlier = work.earlier
+        if work.task is None and earlier and earlier.keys == work.keys:
+            return earlier
         exercise = exercises.load(work.exercise)
         new = {v.check: _noted(v, work.submission, exercise) for v in self._verdicts(work)}
-        old = {v.check: v for v in known.verdicts} if known else {}
+        old = {v.check: v for v in earlier.verdicts} if earlier else {}
         entry = Entry(work.learner, exercise.name, work.keys, tuple((old | new)[check] for check in exercise.checks))
-        if not entry.settled and known and known.settled and known.keys == work.keys:
-            return known  # a failure of ours takes nothing away
+        if not entry.settled and earlier and earlier.settled and earlier.keys == work.keys:
+            return earlier  # a failure of ours takes nothing away
         return entry
 
     def _verdicts(self, work: Work) -> list[Verdict]:
@@ -162,10 +163,10 @@ class Grader:
         reason = ""
         for number in range(TRIES):
             if number:
-                work.verdicts = self.judges.judge(work.task.as_text())
+                work.verdicts = self.judges.submit(work.task.as_text())
             self.judges.wait_for([work.verdicts])
             try:
-                return verdicts_of(work.verdicts.result())
+                return verdicts_from_text(work.verdicts.result())
             except CannotGoOn:
                 raise
             except Exception as error:  # the process that judged it died
@@ -182,54 +183,54 @@ def grade(
     judges: Judges | None = None,
     seen: Callable[[Entry], None] = lambda entry: None,
 ) -> Graded:
-    """Grade all that was handed in, by these judges, or in this process; return what became of it.
+    """Return what came of grading all submissions to these exercises, by `judges` or else in this process.
 
-    `seen` is called with each entry when it is entered; with several judges in the order in which they are done. What it
-    raises ends the run. Raises `CannotGoOn`; what was judged until then is in the journal.
+    `seen` is called with each entry when it is in the gradebook; with several judges that is the order in which they are done.
+    An error that it raises ends the run. Raises `CannotGoOn`; what was judged until then is in the journal.
     """
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
-        chosen(1, level) if judges is None else nullcontext(judges) as judges,
-        books.opened(course.gradebook_url) as gradebook,
+        chosen_judges(1, level) if judges is None else nullcontext(judges) as judges,
+        gradebooks.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
-        return _Run(Grader(course, limits, again, level, judges), gradebook, seen).of(course.submissions(names))
+        return _Run(Grader(course, limits, again, level, judges), gradebook, seen).grade(course.submissions(names))
 
 
 class _Run:
-    """One run over a class: submissions are handed to judges as long as these have not enough in hand, and entered as they are done."""
+    """One run over a class: judges are kept supplied with submissions, and these are entered as they are done."""
 
     def __init__(self, grader: Grader, gradebook: Gradebook, seen: Callable[[Entry], None]):
         self._grader, self._gradebook, self._seen = grader, gradebook, seen
         self._waiting: list[Work] = []
         self._entries: list[Entry] = []
         self._changes: list[Change] = []
-        self._known = 0
+        self._unchanged = 0
 
-    def of(self, submissions: list[tuple[str, str]]) -> Graded:
+    def grade(self, submissions: list[tuple[str, str]]) -> Graded:
         for name in dict.fromkeys(name for _, name in submissions):
-            books.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
+            gradebooks.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
         for learner, name in submissions:
-            self._begin(learner, exercises.load(name))
+            self._start(learner, exercises.load(name))
             self._enter_ready(self._grader.judges.ahead)
         self._enter_ready(0)
-        return Graded(self._entries, self._changes, self._known)
+        return Graded(self._entries, self._changes, self._unchanged)
 
-    def _begin(self, learner: str, exercise: Exercise) -> None:
-        """Put a submission on its way, unless it went away since it was listed."""
+    def _start(self, learner: str, exercise: Exercise) -> None:
+        """Start on a submission, unless it has been removed since it was listed."""
         course = self._grader.course
         try:
             check_learner(learner)
-            work = self._grader.begin(read(course.handed_in(learner, exercise.name), learner, exercise))
+            work = self._grader.start(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
             if not (course.submitted / learner / exercise.name).exists():
-                log.warning("%s/%s went away while the class was graded; its marks stay as they were.", learner, exercise.name)
+                log.warning("%s/%s was removed while the class was graded; its marks stay as they were.", learner, exercise.name)
                 return
             work = Work(learner, exercise.name, refused=str(error))
         self._waiting.append(work)
 
     def _enter_ready(self, most: int) -> None:
-        """Enter the submissions that are judged, and wait for some until so many are left."""
+        """Enter the submissions that are judged; wait for judges until no more than `most` are left."""
         while self._waiting:
             ready = [work for work in self._waiting if work.is_ready][:AT_ONCE]
             if not ready and len(self._waiting) <= most:
@@ -244,24 +245,26 @@ class _Run:
         for work, entry in zip(ready, finished(self._grader, self._gradebook, ready)):
             self._entries.append(entry)
             self._changes += work.changes(entry)
-            self._known += entry is work.known
+            self._unchanged += entry is work.earlier
             self._seen(entry)
 
 
 def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[Entry]:
-    """Write what became of submissions: journal, marks, notebooks, feedback. Return their entries.
+    """Write the results of submissions (journal, marks, notebooks, feedback) and return their entries.
 
-    As many at once as are ready: most of it is waiting for the disk.
+    All that are ready are written together, because most of it is waiting for the disk.
     """
     course = grader.course
     entries: list[Entry] = []
     try:
         for work in works:
             entries.append(grader.decided(work))
-    finally:  # whatever stops this: what was judged stays
-        named = [(work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)]  # no path is made of any other name
-        write_all([journal.file(course, entry) for work, entry in named if entry is not work.known])
-    by_hand = books.record(gradebook, [entry for _, entry in named])
+    finally:  # what was judged stays, whatever stops this
+        named = [
+            (work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)
+        ]  # only a learner's name may become part of a path
+        write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
+    by_hand = gradebooks.record(gradebook, [entry for _, entry in named])
     notebooks = [(course.autograded(*entry.of), _notebook(work.submission, entry)) for work, entry in named if work.submission]
     pages = [
         (
@@ -275,12 +278,12 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[En
 
 
 def _notebook(submission: Submission, entry: Entry) -> str:
-    # Not by nbformat.writes, which checks all that stands in it: most of it was written at release.
+    # Not with nbformat.writes, which checks all of it: most of it was checked at release.
     return writes_json(annotated(rebuilt(exercises.load(entry.exercise), submission), list(entry.verdicts))) + "\n"
 
 
 def _noted(verdict: Verdict, submission: Submission, exercise: Exercise) -> Verdict:
-    """Return the verdict with what was noticed about the answer cell that it asks about."""
+    """Return the verdict with the note on the answer cell that its check is about."""
     note = submission.notes.get(_answer_before(exercise, verdict.check), "")
     return replace(verdict, note=note) if note else verdict
 

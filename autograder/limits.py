@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from .errors import CannotGoOn
 
-LONG_CALLS = 5  # so many calls of one submission may take as long as a call may
+LONG_CALLS = 5  # calls of one submission that may each take as long as a call may
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Limits:
     """Seconds, megabytes and counts; one request is one cell or one call."""
 
     request_seconds: float = 6.0
-    least_seconds: float = 1.0  # each call that does not end halves the patience with the next, down to this
+    least_seconds: float = 1.0  # each call that does not end halves the time for the next, down to this
     requests: int = (
         10  # all requests of one submission together may take as long as so many at their limit; right answers take a second or two in all
     )
@@ -50,9 +50,9 @@ class Limits:
 
 def asked_limits() -> Limits:
     """Return the limits that every command grades by: the usual ones, or with ATTENTION_SECONDS for a cell or call."""
-    told = os.environ.get("ATTENTION_SECONDS")
-    if told is None:
+    text = os.environ.get("ATTENTION_SECONDS")
+    if text is None:
         return Limits()
-    if not re.fullmatch(r"\d+(\.\d+)?", told) or not float(told):
-        raise CannotGoOn(f"ATTENTION_SECONDS is {told!r} and must be a number of seconds, such as 6 or 0.5")
-    return Limits(request_seconds=float(told))
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
+        raise CannotGoOn(f"ATTENTION_SECONDS is {text!r} and must be a number of seconds, such as 6 or 0.5")
+    return Limits(request_seconds=float(text))

@@ -6,7 +6,7 @@ from autograder.judging.verdicts import counted
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Outcome
-from autograder.kit.suite import judge_check
+from autograder.kit.suite import run_check
 
 EXERCISE = "single_head"
 
@@ -14,5 +14,5 @@ EXERCISE = "single_head"
 def insist(check: str, namespace: dict, seed: int) -> None:
     """Raise `AssertionError` unless the answers pass a check."""
     exercise = exercises.load(EXERCISE)
-    verdict = judge_check(check, counted(exercise, check), local(namespace, NoGuard()), seed, reference_learner(EXERCISE)).verdict
+    verdict = run_check(check, counted(exercise, check), local(namespace, NoGuard()), seed, reference_learner(EXERCISE)).verdict
     assert verdict.outcome is Outcome.PASSED, verdict.reason

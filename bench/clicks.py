@@ -20,8 +20,8 @@ from rich.console import Console
 from autograder.exercise import reading as exercises
 from tests.formgrader_server import ask, serving
 
-from .machine import busy, machine, told, versions
-from .ways import EXERCISE, Way, agree, class_of, door, name_of, stock
+from .machine import busy, machine, measured_on, versions
+from .ways import EXERCISE, Way, agree, class_of, name_of, nbgrader_with_plugins, stock
 
 OURS = "our judge"
 console = Console(stderr=True)
@@ -47,7 +47,7 @@ def _race(folder: Path, clicks: int, rounds: int) -> dict:
     """Return the seconds of each click of each way, by round; raises `RuntimeError` where the marks differ."""
     exercise = exercises.load(EXERCISE)
     known = class_of(exercise, clicks)
-    ways = {OURS: door(folder / "door", exercise, known), "stock nbgrader": stock(folder / "stock", exercise, known)}
+    ways = {OURS: nbgrader_with_plugins(folder / "plugins", exercise, known), "stock nbgrader": stock(folder / "stock", exercise, known)}
     seconds: dict[str, list[list[float]]] = {name: [] for name in ways}
     load = []
     for number in range(rounds):
@@ -74,7 +74,7 @@ def _clicked(way: Way, clicks: int) -> Iterator[float]:
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
     lines = [
-        f"{told(found)}.",
+        f"{measured_on(found)}.",
         "",
         f"**{found['clicks']} clicks**, {len(found['load'])} rounds",
         "",

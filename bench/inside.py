@@ -1,7 +1,7 @@
 """Runs inside the throw-away world: starts `nbgrader autograde` there and says what became of it.
 
 Takes its orders as JSON in the first argument and prints one line of JSON. What it starts is another
-user where that can be had, so that an attack can end nbgrader but not the one who reports on it.
+user where that is possible, so that an attack can end nbgrader but not the one who reports on it.
 """
 
 import json
@@ -30,7 +30,7 @@ MARKS = """select submitted_assignment.student_id, base_cell.name, grade.auto_sc
  join base_cell on grade.cell_id = base_cell.id order by 1, 2"""
 
 
-heard = deque(maxlen=20)
+heard: deque[bytes] = deque(maxlen=20)
 
 
 def main(orders: dict) -> None:

@@ -23,13 +23,13 @@ from rich.table import Table
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.outcome import Outcome
 from autograder.machine.attacks import descendants
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Unavailable
 
-from .machine import busy, machine, told, versions
+from .machine import busy, machine, measured_on, versions
 from .variants import VARIANTS, Variant, zygote
 
 EXERCISE = "single_head"
@@ -93,7 +93,8 @@ def _measure(zygotes: dict[str, Zygote], rounds: int, warm: int) -> tuple[dict[s
 def _computed(zygote: Zygote) -> float:
     """Return the CPU seconds of a zygote and all that came from it, in steps of the kernel's clock."""
     ticks = 0
-    for pid in {zygote.forkserver.pid} | descendants(zygote.forkserver.pid):
+    top = zygote.forkserver.pid if zygote.forkserver else 0
+    for pid in {top} | descendants(top):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks += sum(map(int, fields[11:15]))  # its own, and that of children that it has waited for
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -104,7 +105,7 @@ def _one(zygote: Zygote) -> float:
     exercise = exercises.load(EXERCISE)
     begin = time.perf_counter()
     with Session(zygote, exercise, answers(exercise)) as session:
-        verdicts = judge(exercise, session.learner, seed=7)
+        verdicts = verdicts_on(exercise, session.learner, seed=7)
     taken = time.perf_counter() - begin
     if any(verdict.outcome is not Outcome.PASSED for verdict in verdicts):
         raise RuntimeError(f"the right answer is not right: {[(v.check, v.outcome.value, v.reason) for v in verdicts]}")
@@ -150,9 +151,9 @@ def _show(found: dict) -> None:
         console.print(f"{name}: not measured: {reason}")
 
 
-def _row(variant: Variant, told: dict) -> list[str]:
-    ms, ratio = told["ms"], told["to_none"]
-    layer = "" if variant.whole else f"{told['layer_ms']['median']:+.1f}"
+def _row(variant: Variant, found: dict) -> list[str]:
+    ms, ratio = found["ms"], found["to_none"]
+    layer = "" if variant.whole else f"{found['layer_ms']['median']:+.1f}"
     name = variant.name if variant.whole else "  " + variant.name.removeprefix(variant.level.name).strip()
     ends = f"{ratio['min']:.2f} to {ratio['max']:.2f}"
     return [
@@ -161,8 +162,8 @@ def _row(variant: Variant, told: dict) -> list[str]:
         f"{ratio['median']:.2f}",
         ends,
         layer,
-        f"{told['cpu_ms']:.1f}",
-        f"{told['start_seconds']:.2f}",
+        f"{found['cpu_ms']:.1f}",
+        f"{found['start_seconds']:.2f}",
     ]
 
 
@@ -174,7 +175,7 @@ def as_page(found: dict) -> str:
             _, _, middle, _, share, _, layer, cpu, _ = _row(variant, found["variants"][variant.name])
             lines.append(f"| {variant.name} | {middle} | {share} | {layer} | {cpu} |")
     absent = [f"{name} was not measured: {reason}" for name, reason in found["absent"].items()]
-    return "\n\n".join([f"{told(found)}; {found['rounds']} rounds.", "\n".join(lines), *absent]) + "\n"
+    return "\n\n".join([f"{measured_on(found)}; {found['rounds']} rounds.", "\n".join(lines), *absent]) + "\n"
 
 
 def _is_last(variant: Variant) -> bool:

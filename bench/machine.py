@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found, "bubblewrap": _bubblewrap()}
 
 
-def told(found: dict) -> str:
+def measured_on(found: dict) -> str:
     """Return where and with what something was measured, as the beginning of a sentence."""
     about, of = found["machine"], found["versions"]
     names = ", ".join(f"{name} {number}" for name, number in of.items())

@@ -2,7 +2,7 @@
 
 Each way is a whole command, from its start to its end, gradebook or scores on disk. Within a round the ways take turns in an order
 drawn anew, and ratios are taken within a round. Otter judges one notebook a command, so it gets only the first few, and its
-time is told for each of them.
+time is given for each of them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rich.table import Table
 
 from autograder.exercise import reading as exercises
 
-from .machine import busy, machine, told, versions
-from .ways import EXERCISE, THEIRS, agree, class_of, door, otter, ours, stock
+from .machine import busy, machine, measured_on, versions
+from .ways import EXERCISE, THEIRS, agree, class_of, nbgrader_with_plugins, otter, ours, stock
 
 OURS = "ours"
 CLUSTER = 2  # workers
@@ -56,14 +56,15 @@ console = Console(stderr=True)
 @click.option("--json", "target", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file, too.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a part of a page of the book, too.")
 def main(sizes: tuple[str, ...], rounds: int, few: int, jobs: int, alone: tuple[int, ...], target: Path | None, page: Path | None) -> None:
-    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": [], "alone": []}
-    for told_size in sizes:
-        size, _, own = told_size.partition("x")
+    classes, loners = [], []
+    for text in sizes:
+        size, _, own = text.partition("x")
         with tempfile.TemporaryDirectory(prefix="speed-") as folder, _cluster(folder) as address:
-            found["classes"].append(_race(Path(folder), int(size), int(own or rounds), few, jobs, address))
-    for size in alone:
+            classes.append(_race(Path(folder), int(size), int(own or rounds), few, jobs, address))
+    for many in alone:
         with tempfile.TemporaryDirectory(prefix="speed-") as folder:
-            found["alone"].append(_alone(Path(folder), size, jobs))
+            loners.append(_alone(Path(folder), many, jobs))
+    found = {"exercise": EXERCISE, "machine": machine(), "versions": versions(), "jobs": jobs, "classes": classes, "alone": loners}
     _show(found)
     if page:
         page.write_text(as_page(found), encoding="utf-8")
@@ -87,7 +88,7 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: st
     ways = {
         OURS: ours(folder / "ours", exercise, known, "--jobs", jobs),
         f"ours, on dask with {CLUSTER} workers": ours(folder / "cluster", exercise, known, "--cluster", cluster),
-        "nbgrader's command with our judge": door(folder / "door", exercise, known),
+        "nbgrader's command with our judge": nbgrader_with_plugins(folder / "plugins", exercise, known),
         "stock nbgrader": stock(folder / "stock", exercise, known),
     }
     if few and (THEIRS / "otter").exists():
@@ -185,7 +186,7 @@ def _lonely(found: dict) -> Iterator[str]:
 
 def as_page(found: dict) -> str:
     """Return the results as Markdown."""
-    said = f"{told(found)}; {found['jobs']} judges."
+    said = f"{measured_on(found)}; {found['jobs']} judges."
     tables = []
     for each in found["classes"]:
         lines = ["| way | seconds | ms each | times ours |", "|---|---:|---:|---:|"]

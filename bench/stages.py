@@ -22,11 +22,11 @@ from autograder import ROOT
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.sandbox.client import Zygote
 
 from .layers import EXERCISE
-from .machine import machine, told, versions
+from .machine import machine, measured_on, versions
 
 STAGES = {
     "fork": "a process of its own, shut in",
@@ -67,7 +67,7 @@ def _stages(rounds: int) -> dict[str, float]:
             spent: dict[str, float] = defaultdict(float)
             begin = time.perf_counter()
             with _timed(spent), Session(zygote, exercise, answers(exercise)) as session:
-                judge(exercise, session.learner, seed=7)
+                verdicts_on(exercise, session.learner, seed=7)
             spent["judge"] = time.perf_counter() - begin - sum(spent.values())
             for stage, seconds in spent.items() if number >= 3 else ():  # the first ones fill caches
                 seen[stage].append(1000 * seconds)
@@ -93,7 +93,7 @@ def _timed(spent: dict[str, float]) -> Iterator[None]:
     with (
         timed(Zygote, "fork", lambda args: "fork"),
         timed(Zygote, "end", lambda args: "end"),
-        timed(Session, "_ask", lambda args: "cells" if args[1]["do"] in ("begin", "cell") else "calls"),
+        timed(Session, "_ask", lambda args: "cells" if args[1]["do"] in ("set_up", "cell") else "calls"),
     ):
         yield
 
@@ -115,7 +115,7 @@ def as_page(found: dict) -> str:
     imports = [f"| {STARTS[name]} | {seconds:.1f} |" for name, seconds in found["imports"].items()]
     return "\n".join(
         [
-            f"{told(found)}; {found['rounds']} rounds.",
+            f"{measured_on(found)}; {found['rounds']} rounds.",
             "",
             "| one right submission | ms |",
             "|---|---:|",

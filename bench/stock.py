@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.grading import grade
 from autograder.judging.answers import answers
-from autograder.machine.attacks import TOLD, Attack, Surroundings, _handed_in, attack, corpus
+from autograder.machine.attacks import RIGHT_ANSWER, Attack, Surroundings, _handed_in, attack, corpus
 from autograder.records.course import Course
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
@@ -40,15 +40,15 @@ from .world import PORT, Report, World, open_to_all
 
 PAGE = ROOT / "autograder" / "sandbox" / "attacks.md"
 ONLY_BOUNDED = ("fork_bomb", "memory_in_many_processes", "memory_outside_the_process")
-UNTOLD = "the sandbox (not tried with a layer out)"
+NOT_TRIED = "the sandbox (not tried with a layer out)"
 console = Console(stderr=True)
 
 
-class Told:
-    """What an attacker in the throw-away world is told; the judge is whoever has started the kernel."""
+class FactsInside:
+    """What an attacker in the throw-away world knows; the judge there is the process that has started the kernel."""
 
-    def told(self) -> str:
-        return f'CANARY = "/tmp/secret/canary"\nCOURSE = "/home/learner/course"\nPORT = {PORT}\nJUDGE = __import__("os").getppid()\n{TOLD}'
+    def facts(self) -> str:
+        return f'CANARY = "/tmp/secret/canary"\nCOURSE = "/home/learner/course"\nPORT = {PORT}\nJUDGE = __import__("os").getppid()\n{RIGHT_ANSWER}'
 
 
 @click.command(help=__doc__)
@@ -83,23 +83,23 @@ class _Notes:
     def __init__(self, path: Path | None):
         self._path = path
         lines = path.read_text(encoding="utf-8").splitlines() if path and path.is_file() else []
-        self._seen = {told["name"]: told for told in map(json.loads, lines)}
+        self._seen = {note["name"]: note for note in map(json.loads, lines)}
 
     def seconds(self) -> float:
-        return sum(told["report"]["seconds"] for told in self._seen.values() if told["report"])
+        return sum(note["report"]["seconds"] for note in self._seen.values() if note["report"])
 
-    def of(self, one: Attack | Mutation, run: Callable[[], Report | None], ours: Callable[[], list[str]]) -> Row:
+    def of(self, one: Attack | Mutation, run: Callable[[], Report | None], ours: Callable[[], Sequence[str]]) -> Row:
         """Return the row of an attack: run now, on stock nbgrader and on our judge, or seen before."""
         if one.name not in self._seen:
-            told = {"name": one.name, "ours": ours(), "report": (report := run()) and asdict(report)}
-            self._seen[one.name] = told
+            note = {"name": one.name, "ours": ours(), "report": (report := run()) and asdict(report)}
+            self._seen[one.name] = note
             if self._path:
                 with open(self._path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(told) + "\n")
-        told = self._seen[one.name]
-        row = row_of(one, Report(**told["report"]) if told["report"] else None, tuple(told["ours"]))
+                    file.write(json.dumps(note) + "\n")
+        note = self._seen[one.name]
+        row = row_of(one, Report(**note["report"]) if note["report"] else None, tuple(note["ours"]))
         console.print(
-            f"{row.name:28} {told['report']['seconds'] if told['report'] else 0:6.1f} s  {row.stock} [dim]{row.stock_detail}[/]  | {row.ours} {row.ours_detail}",
+            f"{row.name:28} {note['report']['seconds'] if note['report'] else 0:6.1f} s  {row.stock} [dim]{row.stock_detail}[/]  | {row.ours} {row.ours_detail}",
             highlight=False,
             soft_wrap=True,
         )
@@ -118,12 +118,12 @@ def _attacks(attacks: list[Attack], world: World, folder: Path, notes: _Notes) -
     def run(one: Attack) -> Report | None:
         if one.name in ONLY_BOUNDED and not world.bounded:
             return None
-        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, Told()))))
+        return _run(world, folder, nbformat.writes(stock_course.handed_in(_handed_in(one, exercise, FactsInside().facts()))))
 
     with Zygote(Level.bubblewrap) as zygote, Surroundings() as around, Teller(around) as teller:
 
         def stops(one: Attack) -> str:
-            return UNTOLD if one.name in ONLY_BOUNDED else teller.stops(one)
+            return NOT_TRIED if one.name in ONLY_BOUNDED else teller.stops(one)
 
         return [notes.of(one, lambda: run(one), lambda: ours_of_attack(one, attack(one, zygote, around), stops)) for one in attacks]
 
@@ -156,7 +156,7 @@ def _hand_in(submitted: Path, learner: str, file: str | Path) -> None:
     path.symlink_to(file) if isinstance(file, Path) else path.write_text(file, encoding="utf-8")
 
 
-def _ours(mutations: list[Mutation]) -> dict[str, tuple[str, str]]:
+def _ours(mutations: list[Mutation]) -> dict[str, Sequence[str]]:
     """Return what our judge makes of each mutation: one class, in which zoe is right."""
     exercise = exercises.load(EXERCISE)
     with tempfile.TemporaryDirectory(prefix="ours-") as folder:

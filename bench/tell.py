@@ -1,6 +1,6 @@
 """Which layer of the sandbox stops an attack: the one without which it gets through.
 
-Nothing is tried that only rlimits bound, and the walls of bubblewrap stand in every trial.
+Nothing is tried that only rlimits bound, and the walls of bubblewrap stand in every run.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell
 
 from autograder import ROOT
 from autograder.authoring.sample import handed_in
-from autograder.exercise.known import Known
+from autograder.exercise.known import KnownAnswer
 from autograder.exercise.model import Exercise
 from autograder.judging.answers import answers
 
@@ -52,7 +52,7 @@ def agree(marks: dict[str, dict]) -> None:
             raise RuntimeError(f"{name} gave other marks: {wrong[:5]}")
 
 
-def class_of(exercise: Exercise, size: int) -> list[Known | None]:
+def class_of(exercise: Exercise, size: int) -> list[KnownAnswer | None]:
     """Return whose answer each learner hands in: two of three are right."""
     right, wrong = [None, *exercise.variants], list(exercise.mistakes)
     return [wrong[number // 3 % len(wrong)] if number % 3 == 2 else right[number % len(right)] for number in range(size)]
@@ -94,7 +94,7 @@ def ours(course: Path, exercise: Exercise, known: list, *how) -> Way:
     return Way(lambda: _afresh(course), run, lambda: _marks(course / "gradebook.db"))
 
 
-def door(course: Path, exercise: Exercise, known: list) -> Way:
+def nbgrader_with_plugins(course: Path, exercise: Exercise, known: list) -> Way:
     """nbgrader's command, in this project's folder."""
     _lay_out(course, [handed_in(exercise, each) for each in known])
     environment = {**os.environ, "ATTENTION_COURSE": str(course)}
@@ -199,5 +199,5 @@ def otter(home: Path, exercise: Exercise, known: list) -> Way:
 
 
 def _otter_marks(out: Path) -> float:
-    told = json.loads((out / "results.json").read_text())
-    return sum(test["score"] for test in told["tests"] if test.get("max_score"))
+    results = json.loads((out / "results.json").read_text())
+    return sum(test["score"] for test in results["tests"] if test.get("max_score"))

@@ -2,7 +2,7 @@
 
 bubblewrap gives it namespaces of its own, an empty network, read-only libraries and disks in memory;
 `inside.py` runs there and reports. Time, memory and processes are bounded from outside as well: by
-control groups where they can be had, and what only these can bound is not run without them.
+control groups where there are any, and what only these can bound is not run without them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.sandbox.levels import Level
-from autograder.sandbox.rootfs import ROOTS_WALLS, WALLS, Room, _inside, _interpreter
+from autograder.sandbox.rootfs import ROOTS_WALLS, WALLS, RootFs, _inside, _interpreter
 
 HERE = Path(__file__).resolve().parent
 NOBODY = 60720 + os.getpid() % 1000  # not the judge's own nobody, nor that of a second run: the kernel counts a user's processes
@@ -44,10 +44,10 @@ class Report:
 
 
 class World:
-    """Makes worlds, one for each attack, over one room with the libraries; `close` removes it."""
+    """Makes worlds, one for each attack, over one root file system with the libraries; `close` removes it."""
 
     def __init__(self, given: Path):
-        self._given, self._room = given, Room(Level.bubblewrap)
+        self._given, self._rootfs = given, RootFs(Level.bubblewrap)
         self._root = os.getuid() == 0
         self.bounded = _Group.available()
         _write_commands(given)
@@ -56,7 +56,7 @@ class World:
         return self
 
     def __exit__(self, *error) -> None:
-        self._room.close()
+        self._rootfs.close()
 
     def autograde(self) -> Report:
         """Run stock nbgrader on what lies in `given`, and end all that it started."""
@@ -88,13 +88,13 @@ class World:
         files += ["--ro-bind", str(self._given / "passwd"), "/etc/passwd"]
         disks = [word for folder, size in DISKS.items() for word in ("--perms", "1777", "--size", str(size * MEGABYTE), "--tmpfs", folder)]
         orders = json.dumps({**ORDERS, "user": NOBODY if self._root else None})
-        return ["bwrap", *walls, *WALLS, *files, *self._room._files(), *disks, "--", _inside(_interpreter()), "/given/inside.py", orders]
+        return ["bwrap", *walls, *WALLS, *files, *self._rootfs._files(), *disks, "--", _inside(_interpreter()), "/given/inside.py", orders]
 
     def _environment(self) -> dict[str, str]:
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-        room = {name: value for name, value in self._room.environment().items() if name == "LD_LIBRARY_PATH"}
+        libraries = {name: value for name, value in self._rootfs.environment().items() if name == "LD_LIBRARY_PATH"}
         return {
-            **room,
+            **libraries,
             **threads,
             "HOME": "/home/learner",
             "PATH": "/given/bin:/usr/bin:/bin",

@@ -1,4 +1,4 @@
-"""`python -m pytest solutions/NAME --submission FILE`: the judge's tests behind pytest's door.
+"""`python -m pytest solutions/NAME --submission FILE`: all tests of an exercise, with pytest as the front end.
 
 Without a file the reference answer is judged. The mark of each check is printed at the end.
 """
@@ -13,7 +13,7 @@ import torch
 from filelock import FileLock
 
 from autograder.exercise import reading as exercises
-from autograder.intake.reading import read
+from autograder.intake.reading import read_submission
 from autograder.judging.answers import reference_learner
 from autograder.judging.session import Session
 from autograder.kit.outcome import Outcome
@@ -59,7 +59,7 @@ def session(request):
     if path is None:
         yield None
         return
-    submission = read(path, "learner", exercise)
+    submission = read_submission(path, "learner", exercise)
     zygote = request.getfixturevalue("zygote")
     # A GPU's driver reserves more address space than any limit that would mean something.
     limits = Limits(memory_megabytes=0) if torch.cuda.is_available() else Limits()

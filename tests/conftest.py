@@ -4,32 +4,73 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
+from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
+from autograder import grading
 from autograder.authoring.sample import handed_in
 from autograder.exercise import reading as exercises
+from autograder.files import write_whole
+from autograder.pool.choose import chosen_judges
 from autograder.records.course import Course
 from autograder.sandbox.client import Zygote, offered
+from autograder.sandbox.forkserver import ForkServer
 from autograder.sandbox.levels import Level, required
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """Return a function that has a text made by whichever of xdist's processes asks for it first, once in a run of the tests."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder  # the parent is of all processes, and of this run
+
+    def text(name: str, make: Callable[[], str]) -> str:
+        path = folder / f"{name}.txt"
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                write_whole(path, make())
+        return path.read_text(encoding="utf-8")
+
+    return text
+
+
 @pytest.fixture(scope="session", autouse=True)
-def level() -> Level:
+def level(once) -> Level:
     """Have everything judged at the best level that this machine offers, commands included."""
     if "ATTENTION_LEVEL" not in os.environ:
-        os.environ["ATTENTION_LEVEL"] = offered().name
+        os.environ["ATTENTION_LEVEL"] = once("level", lambda: offered().name)
     return required()
 
 
 @pytest.fixture(scope="session")
-def zygote(level):
-    with Zygote(level) as one:
+def forkserver(level):
+    """What has imported torch behind the wall, for all tests of this process that do not ask how it begins or ends."""
+    with ForkServer(level, idle_seconds=3600) as one:
+        yield one
+
+
+@pytest.fixture(scope="session", autouse=True)
+def grading_starts_no_forkserver(level, forkserver):
+    """Let `grade` in this process take its zygotes from there, as it does where a command has started one for it; several judges start their own."""
+
+    def chosen(jobs: int, wanted: Level | None):
+        return chosen_judges(jobs, wanted, forkserver=forkserver if wanted in (None, level) else None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grading, "chosen_judges", chosen)
+        yield
+
+
+@pytest.fixture(scope="session")
+def zygote(level, forkserver):
+    with Zygote(level, forkserver.link) as one:
         yield one
 
 

@@ -17,10 +17,10 @@ from autograder.errors import CannotGoOn
 from autograder.grading import grade
 from autograder.intake.submission import Submission
 from autograder.judging.answers import answers
-from autograder.judging.task import Task, verdicts_of
+from autograder.judging.task import Task, verdicts_from_text
 from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
-from autograder.pool.choose import judges
+from autograder.pool.choose import chosen_judges
 from autograder.pool.cluster import Cluster
 from tests.marks import everything, small_class
 
@@ -78,7 +78,7 @@ def workers(scheduler):
 def cluster(scheduler, workers, level):
     it = Cluster(scheduler.address, level, 1)
     yield it
-    it.shutdown()
+    it.close()
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -110,7 +110,7 @@ def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undist
     small_class(course)
     (course.root / "seed").write_text((undisturbed.root / "seed").read_text())
     judged = []
-    with judges(0, None, scheduler.address) as found:
+    with chosen_judges(0, None, scheduler.address) as found:
 
         def disturb(entry):
             judged.append(entry.learner)
@@ -123,7 +123,7 @@ def test_a_cluster_gives_the_same_marks_though_a_worker_is_killed(course, undist
 
 
 def _grade(course, address: str) -> None:
-    with judges(0, None, address) as found:
+    with chosen_judges(0, None, address) as found:
         grade(course, ["single_head"], judges=found)
 
 
@@ -133,12 +133,12 @@ def _kill(worker: subprocess.Popen) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def test_what_a_worker_lacks_is_said_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
+def test_what_a_worker_lacks_is_reported_and_nothing_is_judged(course, scheduler, workers, monkeypatch, hand_in, single_head):
     hand_in("ada", single_head)
     monkeypatch.setattr("torch.__version__", "2.0.0")
     with pytest.raises(
         CannotGoOn,
-        match=r"^worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there",
+        match=r"^dask worker tcp://127.*: it has Python .* and here are Python .* and torch 2.0.0: .*Install the same requirements.txt there",
     ):
         _grade(course, scheduler.address)
     assert not list(course.root.glob("verdicts/*/*"))
@@ -148,7 +148,7 @@ def test_a_worker_with_two_threads_is_refused(scheduler, level):
     """Threads share torch's random numbers: an answer that draws some would get others than by itself."""
     scheduler.worker("--nthreads", "2")
     (worker,) = scheduler.wait_for(1)
-    with pytest.raises(CannotGoOn, match=f"^worker {worker}: it has 2 threads, .*--nthreads 1"):
+    with pytest.raises(CannotGoOn, match=f"^dask worker {worker}: it has 2 threads, .*--nthreads 1"):
         Cluster(scheduler.address, level, 1)
 
 
@@ -163,12 +163,14 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     cluster._client.get_task_stream()  # from now on the scheduler notes who did what
     until = time.monotonic() + 120
     while late.poll() is None and time.monotonic() < until:  # it is given nothing before it has started
-        for result in [cluster.judge(task) for _ in range(9)]:
-            assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_of(result.result(60)))
+        for result in [cluster.submit(task) for _ in range(9)]:
+            assert all(verdict.outcome is Outcome.PASSED for verdict in verdicts_from_text(result.result(60)))
     done_by = {record["worker"] for record in cluster._client.get_task_stream()}
     assert done_by and done_by <= set(before) and late.poll() == 0 and scheduler.wait_for(2) == before
-    (told,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
-    assert told.startswith(f"worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in told
+    (message,) = [record.getMessage() for record in caplog.records if record.name == "autograder"]
+    assert (
+        message.startswith(f"dask worker {misfit}: it has Python 3.99 and torch ") and "Install the same requirements.txt there" in message
+    )
 
 
 def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
@@ -187,40 +189,40 @@ def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
         time.sleep(0.1)
 
 
-def test_a_cluster_without_workers_is_said_once_and_waited_for(scheduler, workers, cluster, task, caplog):
+def test_a_cluster_without_workers_is_reported_once_and_waited_for(scheduler, workers, cluster, task, caplog):
     cluster.look()
     assert not caplog.records
     for worker in workers:
         _kill(worker)
     scheduler.wait_for(0)
-    result = cluster.judge(task)
+    result = cluster.submit(task)
     cluster.look()
     cluster.look()
-    (told,) = [record.getMessage() for record in caplog.records]
+    (message,) = [record.getMessage() for record in caplog.records]
     assert (
-        told
-        == f"The scheduler at {scheduler.address} has no worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
+        message
+        == f"The scheduler at {scheduler.address} has no dask worker left. Grading waits for one: dask worker {scheduler.address} --nthreads 1"
     )
     scheduler.worker()
-    assert verdicts_of(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
+    assert verdicts_from_text(result.result(120))[0].outcome is Outcome.PASSED  # the new one has what the others had got
     cluster.look()
     cluster.look()
     assert [record.getMessage() for record in caplog.records][1:] == [
-        f"The scheduler at {scheduler.address} has a worker again. Grading goes on."
+        f"The scheduler at {scheduler.address} has a dask worker again. Grading goes on."
     ]
 
 
-def test_a_scheduler_that_goes_away_is_said(scheduler, workers, cluster, task):
-    result = cluster.judge(task)
+def test_a_scheduler_that_goes_away_is_reported(scheduler, workers, cluster, task):
+    result = cluster.submit(task)
     scheduler.started[0].kill()
     with pytest.raises(CancelledError):
         result.result(60)
-    for again in (cluster.look, lambda: cluster.judge(task)):
+    for again in (cluster.look, lambda: cluster.submit(task)):
         with pytest.raises(CannotGoOn, match=f"^the scheduler at {scheduler.address} is gone. Nothing is lost"):
             again()
 
 
-def test_a_scheduler_that_is_not_there_is_said(course, hand_in, single_head, monkeypatch):
+def test_a_scheduler_that_is_not_there_is_reported(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head)
     monkeypatch.setattr("autograder.pool.cluster.CONNECT_SECONDS", 1)
     begun = time.monotonic()

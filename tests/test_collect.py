@@ -68,24 +68,24 @@ def test_good_work_is_collected_however_it_was_packed(course, archives, collect,
     (archives / "late").mkdir()
     packed(archives / "late" / "edsger.zip", {"single_head.py": b"# %%\n"})
     (archives / "hedy_single_head.ipynb").write_bytes(notebook)
-    told = collect()
+    output = collect()
     assert collected(course) == [
         "ada/single_head/single_head.ipynb",
         "edsger/single_head/single_head.py",
         "emmy/single_head/single_head.ipynb",
         "grace/single_head/single_head.ipynb",
         "hedy/single_head/single_head.ipynb",
-    ], told
-    assert (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook and "Not collected" not in told
+    ], output
+    assert (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook and "Not collected" not in output
 
 
 def test_pattern_of_a_platform_still_works(course, archives, collect, notebook):
     packed(
         archives / "all.zip", {"Lovelace, Ada_4711_submission_single_head.ipynb": notebook, "X_.._submission_single_head.ipynb": notebook}
     )
-    told = collect(r"--FileNameCollectorPlugin.named_regexp=.*_(?P<student_id>[\w.]+)_submission_(?P<file_id>\w+)")
-    assert collected(course) == ["4711/single_head/single_head.ipynb"], told
-    assert "'..'" in told and "not a learner's name" in told
+    output = collect(r"--FileNameCollectorPlugin.named_regexp=.*_(?P<student_id>[\w.]+)_submission_(?P<file_id>\w+)")
+    assert collected(course) == ["4711/single_head/single_head.ipynb"], output
+    assert "'..'" in output and "not a learner's name" in output
 
 
 HOSTILE_NAMES = {
@@ -108,15 +108,15 @@ HOSTILE_NAMES = {
 
 def test_hostile_names_are_refused_and_named(course, archives, collect, notebook):
     packed(archives / "all.zip", {"ada/single_head.ipynb": notebook, **dict.fromkeys(HOSTILE_NAMES, notebook)})
-    told = collect()
+    output = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb"]
     extracted = course.root / "downloaded" / "single_head" / "extracted"
     written = [p for p in course.root.parent.rglob("*.ipynb") if extracted not in p.parents and course.root / "source" not in p.parents]
     assert written == [course.submitted / "ada/single_head/single_head.ipynb"] and not os.path.exists("/tmp/single_head.ipynb")
     for name, why in HOSTILE_NAMES.items():
         named = name.split("/")[-2] if why == "not a learner's name" else name[:200]
-        assert any(repr(named)[1:] in line and why in line for line in told.splitlines()), (name, told)
-    assert "\x1b[2J" not in told and "\u202e" not in told
+        assert any(repr(named)[1:] in line and why in line for line in output.splitlines()), (name, output)
+    assert "\x1b[2J" not in output and "\u202e" not in output
 
 
 def test_links_devices_and_pipes_are_refused(course, archives, collect, notebook):
@@ -131,11 +131,11 @@ def test_links_devices_and_pipes_are_refused(course, archives, collect, notebook
     os.symlink("/etc/passwd", archives / "eve_single_head.ipynb")
     os.symlink("/etc", archives / "etc")
     os.mkfifo(archives / "mallory_single_head.ipynb")
-    told = collect()
+    output = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb"]
     for name in kinds:
-        assert f"'{name}/single_head.ipynb': it is not a plain file" in told
-    assert "'eve_single_head.ipynb': it cannot be opened" in told and "'mallory_single_head.ipynb': it is not a plain file" in told
+        assert f"'{name}/single_head.ipynb': it is not a plain file" in output
+    assert "'eve_single_head.ipynb': it cannot be opened" in output and "'mallory_single_head.ipynb': it is not a plain file" in output
 
 
 def test_bombs_are_stopped_while_they_unpack(course, archives, collect, notebook):
@@ -144,11 +144,11 @@ def test_bombs_are_stopped_while_they_unpack(course, archives, collect, notebook
     inner = packed(archives.parent / "inner.zip", {"single_head.ipynb": zeros}).read_bytes()
     packed(archives / "nested.zip", {f"{n}.zip": inner for n in range(16)})
     packed(archives / "many.zip", {f"eve{n}/single_head.ipynb": bytes(8 * MEGABYTE) for n in range(40)})
-    told = collect()
+    output = collect()
     assert "ada/single_head/single_head.ipynb" in collected(course)
-    assert "'eve/single_head.ipynb': it has more than 8 MB" in told and not (course.submitted / "eve").exists()
-    assert told.count("archive in an archive") == 16 and "'15.zip'" in told
-    assert "'many.zip'" in told and "unpacks to far more than its size" in told
+    assert "'eve/single_head.ipynb': it has more than 8 MB" in output and not (course.submitted / "eve").exists()
+    assert output.count("archive in an archive") == 16 and "'15.zip'" in output
+    assert "'many.zip'" in output and "unpacks to far more than its size" in output
     assert sum(p.stat().st_size for p in course.root.rglob("*") if p.is_file()) < 400 * MEGABYTE
 
 
@@ -158,15 +158,15 @@ def test_size_that_the_archive_states_is_not_believed(course, archives, collect,
     for at, field in ((data.index(b"PK\1\2"), 24), (0, 22)):  # central and local record: uncompressed size
         data[at + field : at + field + 4] = struct.pack("<I", 100)
     path.write_bytes(data)
-    told = collect()
-    assert collected(course) == ["ada/single_head/single_head.ipynb"] and "'eve/single_head.ipynb': it is broken" in told
+    output = collect()
+    assert collected(course) == ["ada/single_head/single_head.ipynb"] and "'eve/single_head.ipynb': it is broken" in output
 
 
 def test_overlapping_members_are_one_budget(course, archives, collect):
     """Hundreds of members that share the same compressed bytes: a bomb without any nesting."""
     (archives / "overlap.zip").write_bytes(overlapping(bytes(7 * MEGABYTE), 300))
-    told = collect()
-    assert "'overlap.zip'" in told and ("unpacks to far more" in told or "verlap" in told)
+    output = collect()
+    assert "'overlap.zip'" in output and ("unpacks to far more" in output or "verlap" in output)
     assert sum(p.stat().st_size for p in (course.root / "downloaded").rglob("*") if p.is_file()) < 100 * MEGABYTE
 
 
@@ -208,7 +208,7 @@ def test_other_tricks_of_an_archive_are_refused(course, archives, collect, noteb
     (archives / "eve.tar.gz").write_bytes(b"\x1f\x8b")
     (archives / "eve_single_head.ipynb").write_bytes(b" " * (MOST_BYTES + 1))
     packed(archives / "good.zip", {"ada/single_head.ipynb": notebook})
-    told = collect()
+    output = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb"]
     for words in (
         "'locked.zip', 'eve/single_head.ipynb': it is encrypted",
@@ -219,16 +219,16 @@ def test_other_tricks_of_an_archive_are_refused(course, archives, collect, noteb
         "'eve.tar.gz': this kind of archive is not opened",
         "'eve_single_head.ipynb': it has more than 8 MB",
     ):
-        assert words in told, told
-    assert told.count("differs only in case or accents") == 4
+        assert words in output, output
+    assert output.count("differs only in case or accents") == 4
 
 
 def test_two_files_of_one_learner_do_not_stop_the_rest(course, archives, collect, notebook):
     packed(archives / "a.zip", {"ada/single_head.ipynb": notebook})
     packed(archives / "b.zip", {"ada_single_head.ipynb": b"{}", "zoe/single_head.ipynb": notebook})
-    told = collect()
+    output = collect()
     assert collected(course) == ["ada/single_head/single_head.ipynb", "zoe/single_head/single_head.ipynb"]
-    assert "there is another file of ada's" in told and (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook
+    assert "there is another file of ada's" in output and (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook
 
 
 def test_a_file_named_after_somebody_else_is_refused_and_takes_nobodys_place(course, archives, collect, notebook):
@@ -246,15 +246,15 @@ def test_a_file_named_after_somebody_else_is_refused_and_takes_nobodys_place(cou
     (archives / "Eve_18").mkdir()
     (archives / "Eve_18" / "alan_single_head.ipynb").write_bytes(theft)
     (archives / "single_head.ipynb").write_bytes(notebook)
-    told = collect()
-    assert collected(course) == [f"{learner}/single_head/single_head.ipynb" for learner in ("ada", "emmy", "grace")], told
+    output = collect()
+    assert collected(course) == [f"{learner}/single_head/single_head.ipynb" for learner in ("ada", "emmy", "grace")], output
     assert (course.submitted / "ada/single_head/single_head.ipynb").read_bytes() == notebook
     for where, who in (
         ("moodle/Bob_17_assignsubmission_file/ada_single_head.ipynb", "'Bob_17_assignsubmission_file', 'ada'"),
         ("moodle/Bob_17_assignsubmission_file/zoe/single_head.ipynb", "'Bob_17_assignsubmission_file', 'zoe'"),
         ("Eve_18/alan_single_head.ipynb", "'Eve_18', 'alan'"),
     ):
-        assert f"{where!r}: its name and its folders tell of different learners ({who})" in told
+        assert f"{where!r}: its name and its folders tell of different learners ({who})" in output
     assert (
-        told.count("Not collected: ") == 4 and "learner '': this is not a learner's name" in told
+        output.count("Not collected: ") == 4 and "learner '': this is not a learner's name" in output
     )  # of single_head.ipynb nothing tells whose

@@ -113,7 +113,7 @@ def test_worker_that_ends_after_its_answer_is_not_the_judges_failure(outside):
             outside.gone.measured(*[(SMALL,)] * 2000)
 
 
-def test_names_that_are_missing_and_errors_are_told_as_ever(outside):
+def test_missing_names_and_errors_are_reported_as_ever(outside):
     with pytest.raises(MemoryLimit):
         outside.table.measured((SMALL,), (torch.ones(30_000, 1),))
     assert outside.table(SMALL).shape == (64,)

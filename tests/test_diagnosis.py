@@ -1,4 +1,4 @@
-"""A known mistake is named, behind both doors; a right answer never gets a name."""
+"""A known mistake is named, in the notebook and by the judge; a right answer never gets a name."""
 
 import json
 import tracemalloc
@@ -9,10 +9,10 @@ import torch
 
 from autograder.authoring.release import EXERCISES
 from autograder.exercise import reading as exercises
-from autograder.exercise.known import Known
-from autograder.judging.answers import answers, known_learner, own_learner
-from autograder.judging.combined import Pair
-from autograder.judging.verdicts import judge
+from autograder.exercise.known import KnownAnswer
+from autograder.judging.answers import answers, known_learner, trusted_learner
+from autograder.judging.combined import CombinedMistakes
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.fingerprint import Suspect
@@ -27,7 +27,7 @@ VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.
 
 @cache
 def judged(name: str, mistake: str) -> list[Verdict]:
-    return judge(exercises.load(name), known_learner(name, mistake), seed=99)
+    return verdicts_on(exercises.load(name), known_learner(name, mistake), seed=99)
 
 
 @pytest.mark.parametrize("name, mistake", MISTAKES)
@@ -59,7 +59,7 @@ def test_notebook_names_what_its_visible_tests_see(name, mistake):
 def test_right_answers_are_never_named(name, variant):
     exercise = exercises.load(name)
     for seed in range(5 if exercise.seconds is None else 1):  # one that trains takes long
-        for verdict in judge(exercise, known_learner(name, variant), seed):
+        for verdict in verdicts_on(exercise, known_learner(name, variant), seed):
             assert verdict.outcome is Outcome.PASSED and verdict.mistake is None
 
 
@@ -67,7 +67,7 @@ def test_unknown_mistake_has_no_name(single_head):
     sources = answers(single_head)
     sources["answer-softmax"] = "def softmax(scores):\n    return scores * 0 + 0.123"
     namespace, _ = run_here([Cell(c.id, ANSWER, sources.get(c.id, c.source)) for c in single_head.code], {}, [])
-    verdicts = {v.check: v for v in judge(single_head, local(namespace, NoGuard()), seed=4)}
+    verdicts = {v.check: v for v in verdicts_on(single_head, local(namespace, NoGuard()), seed=4)}
     assert verdicts["softmax"].outcome is Outcome.WRONG and verdicts["softmax"].mistake is None
     assert verdicts["softmax"].question and verdicts["softmax"].reason
 
@@ -95,7 +95,7 @@ def test_fingerprint_of_a_large_answer_takes_little_memory():
     assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", answer[1:])))
 
 
-def test_tests_that_look_at_costs_are_told_apart():
+def test_tests_that_look_at_costs_are_recognised():
     measuring = {test.name for test in exercises.load("long_sequences").tests if test.measures}
     assert {"test_memory_for_a_long_text", "test_cost_of_a_window"} < measuring and "test_cost_in_fresh_texts" in measuring
     assert not [test.name for test in exercises.load("single_head").tests if test.measures]
@@ -104,8 +104,8 @@ def test_tests_that_look_at_costs_are_told_apart():
 def test_two_mistakes_at_once_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = Pair.of(exercise, known["softmax_over_everything"], known["no_scale"]).both
-    verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
+    both = CombinedMistakes.of(exercise, known["softmax_over_everything"], known["no_scale"]).both
+    verdicts = {v.check: v for v in verdicts_on(exercise, trusted_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "softmax_over_everything+no_scale"
     assert verdicts["scale"].mistake.hint == f"{known['softmax_over_everything'].hint} {known['no_scale'].hint}"
     assert verdicts["softmax"].mistake.name == "softmax_over_everything"  # where only one of the two shows, it is that one
@@ -114,22 +114,22 @@ def test_two_mistakes_at_once_are_named_as_such():
 def test_two_mistakes_in_one_function_are_named_as_such():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    both = Pair.of(exercise, known["no_scale"], known["keys_averaged"]).both
+    both = CombinedMistakes.of(exercise, known["no_scale"], known["keys_averaged"]).both
     assert set(both.definitions) == {"scaled_dot_product_attention"} and "math.sqrt" not in both.definitions["scaled_dot_product_attention"]
-    verdicts = {v.check: v for v in judge(exercise, own_learner(exercise, both), seed=99)}
+    verdicts = {v.check: v for v in verdicts_on(exercise, trusted_learner(exercise, both), seed=99)}
     assert verdicts["scale"].mistake.name == "no_scale+keys_averaged"
     assert all(v.mistake for v in verdicts.values() if v.outcome is Outcome.WRONG)
 
 
-def test_two_mistakes_in_one_line_are_no_pair():
+def test_two_mistakes_in_one_line_are_not_combined():
     exercise = exercises.load("single_head")
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    assert Pair.of(exercise, known["no_scale"], known["scale_by_d_k"]) is None
+    assert CombinedMistakes.of(exercise, known["no_scale"], known["scale_by_d_k"]) is None
 
 
 def test_what_nobody_has_seen_before_gets_no_name():
     exercise = exercises.load("single_head")
-    strange = Known("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
-    wrong = [v for v in judge(exercise, own_learner(exercise, strange), seed=99) if v.outcome is Outcome.WRONG]
+    strange = KnownAnswer("strange", "", "", (), {"softmax": "def softmax(scores):\n    return (scores * 1.37).softmax(-1) + 0.011"}, "")
+    wrong = [v for v in verdicts_on(exercise, trusted_learner(exercise, strange), seed=99) if v.outcome is Outcome.WRONG]
     assert wrong and not [v.mistake for v in wrong if v.mistake]
     assert any(v.given and v.expected and v.came for v in wrong)  # the smallest input that shows it

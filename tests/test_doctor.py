@@ -12,9 +12,9 @@ from autograder.sandbox.levels import Level
 
 
 def test_doctor_tells_levels_limits_and_versions(command, level):
-    told = command("python", "-m", "autograder", "doctor").stdout
+    output = command("python", "-m", "autograder", "doctor").stdout
     for word in (f"level {level.name}  works here", "level landlock", "memory megabytes 1024", "torch 2.13", "gradebook", "GPU"):
-        assert word in told
+        assert word in output
 
 
 def test_missing_level_is_an_exit_of_1_with_what_to_do(command, monkeypatch):

@@ -4,7 +4,7 @@ import csv
 
 from autograder.grading import grade
 from autograder.plugins.export import as_csv, safe
-from autograder.records import gradebook as books
+from autograder.records import gradebook as gradebooks
 
 HOSTILE = {
     '=HYPERLINK("http://127.0.0.1:1/?"&A1)': "'=",
@@ -42,7 +42,7 @@ def test_command_writes_marks_by_check(course, hand_in, command, single_head):
     broken = hand_in("eve", single_head)
     broken.write_text("{")
     entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
-    with books.opened(course.gradebook_url) as gradebook:
+    with gradebooks.opened(course.gradebook_url) as gradebook:
         gradebook.update_or_create_student("ada", last_name='=HYPERLINK("http://127.0.0.1:1")', first_name='Ada, "the first"\n', email="+1")
         gradebook.update_or_create_student("absent", last_name="@x")
     command("nbgrader", "export", "--to", course.root / "grades.csv")
@@ -50,8 +50,8 @@ def test_command_writes_marks_by_check(course, hand_in, command, single_head):
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert rows["ada"]["last_name"].startswith("'=") and rows["ada"]["email"] == "'+1" and rows["ada"]["first_name"] == 'Ada, "the first"\n'
     for learner in ("ada", "bob"):
-        told = {verdict.check: verdict.score for verdict in entries[learner].verdicts}
-        assert {check: float(rows[learner][check]) for check in told} == told
+        scores = {verdict.check: verdict.score for verdict in entries[learner].verdicts}
+        assert {check: float(rows[learner][check]) for check in scores} == scores
         assert float(rows[learner]["score"]) == entries[learner].score and rows[learner]["state"] == "marked"
     assert (rows["eve"]["score"], rows["eve"]["state"]) == ("", "to be marked")
     assert (float(rows["absent"]["score"]), rows["absent"]["state"], rows["absent"]["last_name"]) == (0.0, "nothing handed in", "'@x")

@@ -7,7 +7,7 @@ from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.forbidden import LISTS, found_in, names
 from autograder.kit.outcome import Forbidden, Outcome
 from autograder.limits import Limits
@@ -111,14 +111,14 @@ def test_ready_made_layer_norm_is_refused(zygote, body):
     change = {"layer_norm": f"def layer_norm(x, gain, bias, eps=1e-5):\n    {body}"}
     sources = {name: replace_definitions(source, change) for name, source in answers(exercise).items()}
     with Session(zygote, exercise, sources, Limits()) as session:
-        found = {v.check: v.outcome for v in judge(exercise, session.learner, seed=11)}
+        found = {v.check: v.outcome for v in verdicts_on(exercise, session.learner, seed=11)}
     assert found["variance"] is found["norm_first"] is Outcome.FORBIDDEN
 
 
 def test_ready_made_attention_is_fine_in_a_layer(zygote):
     exercise = exercises.load("encoder_layer")
     with Session(zygote, exercise, answers(exercise)) as session:
-        assert {v.outcome for v in judge(exercise, session.learner, seed=11)} == {Outcome.PASSED}
+        assert {v.outcome for v in verdicts_on(exercise, session.learner, seed=11)} == {Outcome.PASSED}
 
 
 def test_a_mask_that_torch_keeps_in_a_forbidden_class_may_be_used():

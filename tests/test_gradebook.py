@@ -17,9 +17,9 @@ from autograder.errors import GradebookBusy, MarksByHand
 from autograder.grading import Grader, grade
 from autograder.kit.cells import CHECK, Cell
 from autograder.kit.outcome import Outcome, Verdict
-from autograder.records import gradebook as books
+from autograder.records import gradebook as gradebooks
 from autograder.records.entry import Entry
-from autograder.records.journal import read
+from autograder.records.journal import read_entry
 from tests.conftest import ROOT
 from tests.marks import marks
 
@@ -34,8 +34,8 @@ class Power(Exception):
 def prepared(tmp_path_factory, single_head):
     """A gradebook with the exercise in it; nbgrader takes seconds to make one."""
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with books.opened(f"sqlite:///{path}") as one:
-        books.prepare(one, f"sqlite:///{path}", single_head)
+    with gradebooks.opened(f"sqlite:///{path}") as one:
+        gradebooks.prepare(one, f"sqlite:///{path}", single_head)
     return path
 
 
@@ -43,7 +43,7 @@ def prepared(tmp_path_factory, single_head):
 def book(course, prepared):
     course.root.mkdir()
     shutil.copyfile(prepared, course.root / "gradebook.db")
-    with books.opened(course.gradebook_url) as one:
+    with gradebooks.opened(course.gradebook_url) as one:
         yield one
 
 
@@ -80,9 +80,9 @@ def written_by_hand(course) -> list:
 def test_a_submission_and_an_exercise_are_one_commit_each(book, course, single_head):
     commits = []
     event.listen(book.engine, "commit", commits.append)
-    books.record(book, [judged(single_head, "ada")])
+    gradebooks.record(book, [judged(single_head, "ada")])
     assert len(commits) == 1
-    books.prepare(book, course.gradebook_url, single_head)
+    gradebooks.prepare(book, course.gradebook_url, single_head)
     assert len(commits) == 2
     assert len(marks(course)[0]) == len(single_head.checks)
 
@@ -91,12 +91,12 @@ def test_a_submission_and_an_exercise_are_one_commit_each(book, course, single_h
 def test_an_error_between_any_two_statements_leaves_all_as_it_was(book, course, single_head, what):
     def change():
         if what == "a changed exercise":
-            books.prepare(book, course.gradebook_url, _with_points(single_head, 7.0))
+            gradebooks.prepare(book, course.gradebook_url, _with_points(single_head, 7.0))
         else:
-            books.record(book, [judged(single_head, "ada")])
+            gradebooks.record(book, [judged(single_head, "ada")])
 
     if what == "a second grading":
-        books.record(book, [judged(single_head, "ada", Outcome.WRONG)])
+        gradebooks.record(book, [judged(single_head, "ada", Outcome.WRONG)])
     before, tries = _rows(course), 0
     while _breaks(book, change, after=tries):
         assert _rows(course) == before
@@ -125,7 +125,7 @@ def _breaks(book, change, after: int) -> bool:
 
 @pytest.mark.parametrize("spill", [False, True], ids=["in memory", "half of it on disk"])
 def test_kill_between_any_two_statements_leaves_all_or_nothing(book, course, single_head, spill):
-    books.record(book, [judged(single_head, "ada", Outcome.WRONG)])
+    gradebooks.record(book, [judged(single_head, "ada", Outcome.WRONG)])
     book.close()
     before, tries, hot = _rows(course), 0, 0
     while _is_killed(course, judged(single_head, "ada"), after=tries, spill=spill):
@@ -141,7 +141,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
     pid = os.fork()
     if pid == 0:
         try:
-            book, count = books.opened(course.gradebook_url), [after]
+            book, count = gradebooks.opened(course.gradebook_url), [after]
 
             def kill(connection, *of_statement):
                 count[0] -= 1
@@ -153,7 +153,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
                 book.engine.dispose()
             event.listen(book.engine, "before_cursor_execute", kill)
             event.listen(book.engine, "commit", kill)  # all is written then, and nothing is entered
-            books.record(book, [entry])
+            gradebooks.record(book, [entry])
         finally:
             os._exit(0)
     return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
@@ -176,29 +176,29 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
     pid = os.fork()
     if pid == 0:
         event.listen(
-            books.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL)
+            gradebooks.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL)
         )
         try:
-            books.opened(course.gradebook_url)
+            gradebooks.opened(course.gradebook_url)
         finally:
             os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     assert not (course.root / "gradebook.db").exists()
-    books.opened(course.gradebook_url).close()
+    gradebooks.opened(course.gradebook_url).close()
     with sqlite3.connect(course.root / "gradebook.db") as database:
         assert database.execute("select count(*) from alembic_version").fetchone() == (1,)
 
 
-def test_locked_gradebook_is_waited_for_and_said(book, course, single_head, caplog, monkeypatch):
-    monkeypatch.setattr(books, "SAY_AFTER", 0.2)
+def test_a_locked_gradebook_is_waited_for_and_reported(book, course, single_head, caplog, monkeypatch):
+    monkeypatch.setattr(gradebooks, "WARN_AFTER", 0.2)
     with held_by_another(course, seconds=1.5):
-        books.record(book, [judged(single_head, "ada")])
+        gradebooks.record(book, [judged(single_head, "ada")])
     assert "in use by another program" in caplog.text
     assert len(marks(course)[0]) == len(single_head.checks)
 
 
 def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_head, monkeypatch):
-    monkeypatch.setattr(books, "PATIENCE", 0.5)
+    monkeypatch.setattr(gradebooks, "PATIENCE", 0.5)
     hand_in("ada", single_head)
     held = ExitStack()
     whole = Grader.decided
@@ -211,8 +211,8 @@ def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_hea
     with held, monkeypatch.context() as patch, pytest.raises(GradebookBusy, match="close that program and run the same command again"):
         patch.setattr(Grader, "decided", decided)
         grade(course, ["single_head"])
-    assert read(course, "ada", "single_head").settled and marks(course) == ([], [])
-    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    assert read_entry(course, "ada", "single_head").settled and marks(course) == ([], [])
+    monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
     assert [entry.score for entry in grade(course, ["single_head"]).entries] == [sum(single_head.checks.values())]
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 
@@ -226,36 +226,36 @@ def test_nbgraders_own_commands_wait_too(book, course, hand_in, single_head):
             assert any("Creating/updating student" in line for line in nbgrader.stderr)
             with pytest.raises(subprocess.TimeoutExpired):  # five seconds is what it waits by itself
                 nbgrader.wait(8)
-        told = nbgrader.communicate(timeout=300)[1]
-    assert nbgrader.returncode == 0, told
+        output = nbgrader.communicate(timeout=300)[1]
+    assert nbgrader.returncode == 0, output
     assert {row[2] for row in marks(course)[0]} == set(single_head.checks.values())
 
 
 def test_what_a_person_wrote_survives_every_regrade(course, hand_in, single_head, command):
     hand_in("ada", single_head, single_head.mistakes[0])
     grade(course, ["single_head"])
-    with books.opened(course.gradebook_url) as book:
+    with gradebooks.opened(course.gradebook_url) as book:
         by_hand(book, "ada", "scale")
-    told = written_by_hand(course)
-    assert len(told) == 2
+    written = written_by_hand(course)
+    assert len(written) == 2
 
     grade(course, ["single_head"], again=True)
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     assert "Well argued." in course.feedback("ada", "single_head").read_text()
     command("nbgrader", "autograde", "single_head", "--force")
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     path = hand_in("ada", single_head)
     grade(course, ["single_head"])
-    assert written_by_hand(course) == told
+    assert written_by_hand(course) == written
     path.write_text("no notebook any more")
     (refused,) = grade(course, ["single_head"]).entries
-    assert refused.refused and written_by_hand(course) == told
+    assert refused.refused and written_by_hand(course) == written
 
 
 def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head):
-    books.record(book, [judged(single_head, "ada")])
+    gradebooks.record(book, [judged(single_head, "ada")])
     by_hand(book, "ada", "scale")
-    told = written_by_hand(course)
+    written = written_by_hand(course)
     first = single_head.cells.index(next(c for c in single_head.cells if c.kind == CHECK))
     more = replace(single_head, cells=(*reversed(single_head.cells), Cell("another", CHECK, "", 3.0)))
     less = replace(
@@ -263,21 +263,21 @@ def test_a_changed_exercise_keeps_what_a_person_wrote(book, course, single_head)
         cells=tuple(c for c in single_head.cells if c.id != single_head.cells[first + 1].id and c.id != _last_check(single_head)),
     )
     for changed in (more, less, single_head):
-        books.prepare(book, course.gradebook_url, changed)
-        books.record(book, [judged(changed, "ada")])
-        books.record(book, [judged(changed, "alan")])
-        assert written_by_hand(course) == told
+        gradebooks.prepare(book, course.gradebook_url, changed)
+        gradebooks.record(book, [judged(changed, "ada")])
+        gradebooks.record(book, [judged(changed, "alan")])
+        assert written_by_hand(course) == written
         for learner in ("ada", "alan"):
             assert {row[1]: row[2] for row in marks(course)[0] if row[0] == learner} == changed.checks
 
 
 def test_a_check_that_a_person_has_marked_is_not_taken_away(book, course, single_head):
-    books.record(book, [judged(single_head, "ada")])
+    gradebooks.record(book, [judged(single_head, "ada")])
     by_hand(book, "ada", "scale")
     before = _rows(course)
     without = replace(single_head, cells=tuple(c for c in single_head.cells if c.id != "scale"))
     with pytest.raises(MarksByHand, match=r'single_head: the cell "scale" is gone .*\(ada\)'):
-        books.prepare(book, course.gradebook_url, without)
+        gradebooks.prepare(book, course.gradebook_url, without)
     assert _rows(course) == before
 
 

@@ -32,7 +32,7 @@ def copy(tmp_path):
     return tmp_path
 
 
-def _said(text: str) -> list[str]:
+def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
@@ -40,7 +40,7 @@ def _run(command: str, folder) -> list[str]:
     environment = {**os.environ, "COLUMNS": "160"}
     done = subprocess.run([sys.executable, *command.split()[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
-    return _said(done.stdout + done.stderr)
+    return _lines(done.stdout + done.stderr)
 
 
 def test_guide_leads_where_it_says(copy):
@@ -57,8 +57,8 @@ def test_guide_leads_where_it_says(copy):
             whole = notebook.read_text()
             notebook.write_text(whole.replace("    ### END SOLUTION\n", ""))
         else:
-            said, wanted, commands = _run(step["command"], copy), _said(step["printed"]), commands + 1
-            assert not wanted or said == wanted, "\n".join(said)
+            output, wanted, commands = _run(step["command"], copy), _lines(step["printed"]), commands + 1
+            assert not wanted or output == wanted, "\n".join(output)
             if wanted and wanted[0].startswith("AuthorError"):
                 notebook.write_text(whole)
     assert commands == 5

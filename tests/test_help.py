@@ -97,10 +97,10 @@ def test_progress_leaves_one_file(tmp_path):
 
 def test_hints_open_also_where_nothing_can_be_written(tmp_path, capsys):
     hint = Hinter([{"cell": "answer-a", "checks": ["a", "b"], "texts": ["one?", "two", "three"]}], Progress(tmp_path / "gone"))
-    for check, opened in (("a", 1), ("b", 2), ("a", 3), ("a", 3)):  # one drawer for both checks
+    for check, opened in (("a", 1), ("b", 2), ("a", 3), ("a", 3)):  # both checks share their hints
         hint(check)
-        said = capsys.readouterr().out
-        assert [word in said for word in ("1. one?", "2. two", "3. three")] == [number < opened for number in range(3)]
+        output = capsys.readouterr().out
+        assert [word in output for word in ("1. one?", "2. two", "3. three")] == [number < opened for number in range(3)]
     with pytest.raises(ValueError, match="no check 'c' here; there are a, b"):
         hint("c")
 

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
 from autograder.kit.operations import Handle, Object
@@ -60,21 +60,21 @@ VALUES = st.recursive(
 @given(data=st.data())
 def test_any_value_gets_a_verdict(single_head, data):
     learner = Learner(lambda *args, **more: data.draw(VALUES))
-    verdicts = judge(single_head, learner, seed=3)
+    verdicts = verdicts_on(single_head, learner, seed=3)
     assert [v.check for v in verdicts] == list(single_head.checks)
     assert Outcome.JUDGE_FAILED not in {v.outcome for v in verdicts}, verdicts
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(answer=st.dictionaries(st.sampled_from(["error", "words", "value", "ready", "other"]), VALUES, max_size=4))
+@given(answer=st.dictionaries(st.sampled_from(["error", "texts", "value", "ready", "other"]), VALUES, max_size=4))
 def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits())
     with mine, theirs:
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
         speaker.start()
         try:
-            worker.ask({"do": "begin"}, 5)
+            worker.ask({"do": "set_up"}, 5)
         except Stopped:
             pass
         speaker.join()
@@ -88,7 +88,7 @@ MANY = tuple(torch.zeros(999) for _ in range(1000))
     [MANY, list(MANY), {str(i): each for i, each in enumerate(MANY)}, ((MANY,) * 10,) * 10, "x" * 1_000_000, (0,) * 300_000],
     ids=["tuple", "list", "dict", "deep", "text", "numbers"],
 )
-def test_what_came_is_told_in_short_and_soon(value):
+def test_what_came_is_described_in_short_and_soon(value):
     begin = time.process_time()
     with pytest.raises(Wrong) as caught:
         expect(value, 3)
@@ -97,17 +97,17 @@ def test_what_came_is_told_in_short_and_soon(value):
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.parametrize("words", [[MANY], [MANY, MANY, MANY], {"0": MANY}, [1, 2, 3]], ids=["one", "three", "dict", "numbers"])
+@pytest.mark.parametrize("texts", [[MANY], [MANY, MANY, MANY], {"0": MANY}, [1, 2, 3]], ids=["one", "three", "dict", "numbers"])
 @pytest.mark.parametrize("kind", ["Raised", "NoAnswer", "ZeroDivisionError", 7])
-def test_words_of_an_error_are_text_or_none(kind, words):
+def test_texts_of_an_error_are_text_or_none(kind, texts):
     with pytest.raises(Stopped) as caught:
-        _value({"error": kind, "words": words})
+        _value({"error": kind, "texts": texts})
     assert str(caught.value) in ("", "error: ")
 
 
-def test_words_of_an_error_are_cut_short():
+def test_texts_of_an_error_are_cut_short():
     with pytest.raises(Raised) as caught:
-        _value({"error": "Raised", "words": ["x" * 100_000] * 3})
+        _value({"error": "Raised", "texts": ["x" * 100_000] * 3})
     assert len(str(caught.value)) < 4000
 
 
@@ -115,12 +115,12 @@ def test_words_of_an_error_are_cut_short():
 @given(frames=st.lists(st.binary(max_size=60), max_size=4), announced=st.integers(0, 1 << 33))
 def test_any_bytes_are_an_error_of_the_learners(frames, announced):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
     with mine:
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))
         theirs.shutdown(socket.SHUT_WR)
         try:
-            worker.ask({"do": "begin"}, 5)
+            worker.ask({"do": "set_up"}, 5)
         except Stopped:
             pass
         theirs.close()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.exercise import reading as exercises
-from autograder.judging.answers import own_learner, reference_learner
+from autograder.judging.answers import reference_learner, trusted_learner
 from autograder.judging.verdicts import counted
 from autograder.kit.cells import SETUP, Cell, run_here
 from autograder.kit.forbidden import NoGuard
@@ -33,8 +33,8 @@ def chunked_attention(query, key, value, chunk, mask=None):
 def failures(exercise, learner: Learner, seed: int = 5, measured: bool = True) -> dict[str, str]:
     """Return what each test that fails says of a learner."""
     tests = [test for check in exercise.checks for test in counted(exercise, check) if measured or not test.measures]
-    told = {test.name: failure(test, learner, seed, reference_learner(exercise.name)) for test in tests}
-    return {name: str(error) for name, error in told.items() if error}
+    errors = {test.name: failure(test, learner, seed, reference_learner(exercise.name)) for test in tests}
+    return {name: str(error) for name, error in errors.items() if error}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def elsewhere():
 def test_right_answers_pass_with_other_threads_and_other_random_numbers(elsewhere, name):
     exercise = exercises.load(name)
     for known in (None, *exercise.variants[: MOST.get(name)]):
-        assert failures(exercise, own_learner(exercise, known)) == {}, known and known.name
+        assert failures(exercise, trusted_learner(exercise, known)) == {}, known and known.name
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_layers_may_be_made_in_any_order(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_inputs_lie_in_memory_as_they_are_read(name):
-    """In the notebook as behind the wire: an answer that calls `view` is right at both doors, or wrong at both."""
+    """In the notebook as across the wire: an answer that calls `view` is right in both front ends, or wrong in both."""
     exercise, torn = exercises.load(name), set()
-    right = own_learner(exercise, None)
+    right = trusted_learner(exercise, None)
 
     def send(operation: str, target, args: tuple, kwargs: dict, **more):
         parts = [part for call in args for part in (call if isinstance(call, tuple) else (call,))] + list(kwargs.values())

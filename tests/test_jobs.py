@@ -16,14 +16,14 @@ import pytest
 from autograder.authoring.sample import handed_in
 from autograder.grading import grade
 from autograder.intake.submission import Submission
-from autograder.judging import one as judging
+from autograder.judging import judge as this_judge
 from autograder.judging.answers import answers
-from autograder.judging.task import Task, verdicts_of
+from autograder.judging.task import Task, verdicts_from_text
 from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
 from autograder.pages.terminal import progress
 from autograder.pool.base import JudgeDied
-from autograder.pool.choose import judges
+from autograder.pool.choose import chosen_judges
 from autograder.records import journal
 from autograder.records.course import Course
 from autograder.sandbox import wire
@@ -53,7 +53,7 @@ def fresh(course, alone):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_marks_are_the_same_with_any_number_of_judges(fresh, alone, jobs):
-    with judges(jobs, None) as found:
+    with chosen_judges(jobs, None) as found:
         entries = grade(fresh, ["single_head"], judges=found).entries
     assert sorted(entry.learner for entry in entries) == ["ada", "alan", "barbara", "claude"]
     assert everything(fresh) == everything(alone)
@@ -67,21 +67,21 @@ def test_a_judge_that_is_killed_costs_nobody_a_mark(fresh, alone):
             killed.append(judging[0].pid)
             judging[0].kill()
 
-    with judges(2, None) as found:
+    with chosen_judges(2, None) as found:
         grade(fresh, ["single_head"], judges=found, seen=disturb)
     assert killed and everything(fresh) == everything(alone)
 
 
-@pytest.mark.parametrize("kin", ["forkserver", "zygote"])
-def test_a_fork_server_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, kin):
+@pytest.mark.parametrize("which", ["forkserver", "zygote"])
+def test_a_fork_server_or_a_zygote_that_is_killed_costs_nobody_a_mark(fresh, alone, level, which):
     killed = []
 
     def disturb(entry):
         if not killed and (zygotes := _zygotes(forkserver)):
-            killed.append(psutil.Process(forkserver.pid) if kin == "forkserver" else zygotes[0])
+            killed.append(psutil.Process(forkserver.pid) if which == "forkserver" else zygotes[0])
             killed[0].kill()
 
-    with ForkServer(level) as forkserver, judges(2, level, forkserver=forkserver) as found:
+    with ForkServer(level) as forkserver, chosen_judges(2, level, forkserver=forkserver) as found:
         grade(fresh, ["single_head"], level=level, judges=found, seen=disturb)
     assert killed and everything(fresh) == everything(alone)
 
@@ -95,23 +95,23 @@ def slow(single_head, level) -> str:
 
 
 def test_a_judge_that_is_killed_costs_only_what_it_was_at(slow):
-    with judges(2, None) as found:
-        verdicts_of(found.judge(slow).result())
-        given = [found.judge(slow) for _ in range(6)]
+    with chosen_judges(2, None) as found:
+        verdicts_from_text(found.submit(slow).result())
+        given = [found.submit(slow) for _ in range(6)]
         while not any(each.done() for each in given):
             time.sleep(0.01)
         time.sleep(0.3)  # both are at their next one
         _judges()[0].kill()
         lost = [each for each in given if isinstance(each.exception(60), JudgeDied)]
         assert len(lost) == 1
-        assert all(verdicts_of(each.result())[0].outcome is Outcome.PASSED for each in given if each not in lost)
-        assert verdicts_of(found.judge(slow).result())[0].outcome is Outcome.PASSED
+        assert all(verdicts_from_text(each.result())[0].outcome is Outcome.PASSED for each in given if each not in lost)
+        assert verdicts_from_text(found.submit(slow).result())[0].outcome is Outcome.PASSED
 
 
 def test_all_judges_killed_one_after_the_other_lose_nothing_that_waited(slow):
-    with judges(2, None) as found:
-        verdicts_of(found.judge(slow).result())
-        given = [found.judge(slow) for _ in range(4)]
+    with chosen_judges(2, None) as found:
+        verdicts_from_text(found.submit(slow).result())
+        given = [found.submit(slow) for _ in range(4)]
         time.sleep(0.3)
         for judge in _judges():
             judge.kill()
@@ -120,12 +120,12 @@ def test_all_judges_killed_one_after_the_other_lose_nothing_that_waited(slow):
 
 def test_what_no_judge_has_read_keeps_nobody_waiting(slow):
     """It fills the pipe to a judge that is stopped, and then killed."""
-    with judges(2, None) as found:
-        verdicts_of(found.judge(slow).result())
+    with chosen_judges(2, None) as found:
+        verdicts_from_text(found.submit(slow).result())
         stopped = _judges()
         for judge in stopped:
             judge.suspend()
-        given = [found.judge(" " * (1 << 20)) for _ in range(9)]
+        given = [found.submit(" " * (1 << 20)) for _ in range(9)]
         for judge in stopped:
             judge.kill()
         errors = [each.exception(60) for each in given]
@@ -133,16 +133,16 @@ def test_what_no_judge_has_read_keeps_nobody_waiting(slow):
         assert all("JSONDecodeError" in str(error) for error in errors if not isinstance(error, JudgeDied))
 
 
-def test_what_breaks_in_a_judge_is_told_in_words_and_the_judge_goes_on(slow):
-    with judges(2, None) as found:
+def test_what_breaks_in_a_judge_is_reported_and_the_judge_goes_on(slow):
+    with chosen_judges(2, None) as found:
         with pytest.raises(RuntimeError, match="JSONDecodeError"):
-            found.judge("no task").result()
-        assert verdicts_of(found.judge(slow).result())[0].outcome is Outcome.PASSED
+            found.submit("no task").result()
+        assert verdicts_from_text(found.submit(slow).result())[0].outcome is Outcome.PASSED
 
 
 def test_judges_that_are_ended_leave_what_they_were_given(slow):
-    with pytest.raises(KeyError), judges(2, None) as found:
-        given = [found.judge(slow) for _ in range(20)]
+    with pytest.raises(KeyError), chosen_judges(2, None) as found:
+        given = [found.submit(slow) for _ in range(20)]
         given[0].result()
         raise KeyError
     assert not _judges() and all(each.done() for each in given)
@@ -150,7 +150,7 @@ def test_judges_that_are_ended_leave_what_they_were_given(slow):
 
 def test_a_judge_that_never_goes_is_ended(fresh, alone):
     """A stopped process hears no request to leave, as one that waits for a lock which a killed one holds."""
-    with judges(2, None) as found:
+    with chosen_judges(2, None) as found:
         grade(fresh, ["single_head"], judges=found)
         stopped, killed = _judges()
         stopped.suspend()
@@ -165,7 +165,7 @@ def test_no_worker_outlives_its_judge(level, word):
         for end in (lambda zygote: zygote.close(), lambda zygote: max(_zygotes(forkserver), key=lambda p: p.create_time()).kill()):
             zygote, before = Zygote(level, forkserver.link), set(_below(forkserver))
             worker = zygote.fork(Limits())
-            wire.send(worker.link, {"do": "begin", "forbidden": []})
+            wire.send(worker.link, {"do": "set_up", "forbidden": []})
             wire.send(worker.link, {"do": "cell", "source": word})
             born = set(_below(forkserver)) - before
             end(zygote)
@@ -174,14 +174,14 @@ def test_no_worker_outlives_its_judge(level, word):
             pass
 
 
-def test_no_judge_takes_a_zygote_from_a_mother_of_another_level(level):
+def test_no_judge_takes_a_zygote_from_a_fork_server_of_another_level(level):
     with ForkServer(Level.none) as forkserver:
-        judging.use_forkserver(forkserver.link)
+        this_judge.use_forkserver(forkserver.link)
         try:
-            assert judging.own_zygote(level).forkserver.level is level
+            assert this_judge.own_zygote(level).forkserver.level is level
         finally:
-            judging.close()
-            judging.use_forkserver(None)
+            this_judge.close()
+            this_judge.use_forkserver(None)
 
 
 def test_a_mother_of_no_zygotes_ends_by_herself(level):
@@ -194,14 +194,14 @@ def test_a_mother_of_no_zygotes_ends_by_herself(level):
         zygote.close()
         psutil.Process(forkserver.pid).wait(60)
         assert not forkserver.alive
-        judging.use_forkserver(forkserver.link)
+        this_judge.use_forkserver(forkserver.link)
         try:
-            own = judging.own_zygote(level)
+            own = this_judge.own_zygote(level)
             assert own.forkserver is not None
             own.fork(Limits()).end()
         finally:
-            judging.close()
-            judging.use_forkserver(None)
+            this_judge.close()
+            this_judge.use_forkserver(None)
 
 
 def _below(forkserver: ForkServer) -> list[psutil.Process]:
@@ -247,9 +247,9 @@ def test_ctrl_c_ends_it_and_the_next_run_goes_on(fresh, single_head):
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    said = process.communicate(timeout=120)[0]
-    assert process.returncode == 130 and said.rstrip().endswith("stopped; what was judged so far is kept"), said
-    assert "Traceback" not in said
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 130 and output.rstrip().endswith("stopped; what was judged so far is kept"), output
+    assert "Traceback" not in output
     assert not psutil.wait_procs(family, timeout=40)[1]
     grade(fresh, ["single_head"])
     assert everything(fresh) == everything(whole)
@@ -268,7 +268,7 @@ def test_ctrl_c_is_heard_while_python_forgets_it(alone, ctrl_c, capfd):
     done = []
     with pytest.raises(KeyboardInterrupt), progress(3) as seen:
         for learner in ("ada", "alan", "barbara"):
-            seen(journal.read(alone, learner, "single_head"))
+            seen(journal.read_entry(alone, learner, "single_head"))
             done.append(learner)
             reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
             assert reference is None or reference() is None
@@ -295,16 +295,16 @@ def _sleeper(course, exercise) -> None:
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
 
 
-def test_what_no_judge_can_have_is_said_once(fresh, command, monkeypatch):
+def test_what_no_judge_can_have_is_reported_once(fresh, command, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     done = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2", "--level", "bubblewrap", code=2)
-    assert "'bubblewrap' cannot be had here: there is no bwrap command" in done.stdout and "Traceback" not in done.stdout + done.stderr
+    assert "'bubblewrap' is not available here: there is no bwrap command" in done.stdout and "Traceback" not in done.stdout + done.stderr
     assert not list(fresh.root.glob("verdicts/*/*"))
 
 
 def test_lines_tell_how_far_it_is(fresh, command):
-    said = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
-    assert [line.split()[0] for line in said.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
+    output = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2").stdout
+    assert [line.split()[0] for line in output.splitlines() if re.match(r"\d of 4  \w+ single_head: ", line)] == ["1", "2", "3", "4"]
 
 
 def test_nbgrader_judges_ahead_and_gives_the_same_marks(fresh, alone, command):

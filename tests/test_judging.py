@@ -14,15 +14,16 @@ from autograder.errors import CannotGoOn
 from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.intake.submission import Submission
-from autograder.judging import one as judging
+from autograder.judging import judge as this_judge
 from autograder.judging.answers import answers, known_learner, reference_learner
-from autograder.judging.one import Task, judged
+from autograder.judging.judge import verdicts_on_task
 from autograder.judging.session import Session
-from autograder.judging.verdicts import counted, judge
+from autograder.judging.task import Task
+from autograder.judging.verdicts import counted, verdicts_on
 from autograder.kit import expect
 from autograder.kit.outcome import Ended, JudgeFailed, Outcome, Stopped, TimeLimit, Wrong
 from autograder.kit.show import as_text, evidence
-from autograder.kit.suite import blame, failure, hidden, judge_check, test_of, visible
+from autograder.kit.suite import blame, failure, hidden, run_check, test_of, visible
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.client import Worker, Zygote
@@ -42,7 +43,7 @@ def task_of(exercise, sources: dict[str, str], limits: Limits) -> Task:
 @pytest.fixture(autouse=True)
 def no_zygote_left():
     yield
-    judging.close()
+    this_judge.close()
 
 
 # A submission's time
@@ -54,7 +55,7 @@ def test_all_cells_and_calls_together_have_a_limit(zygote, single_head):
     }
     begin = time.monotonic()
     with Session(zygote, single_head, sleeping, Limits(request_seconds=1.0, requests=3)) as session:
-        verdicts = {v.check: v for v in judge(single_head, session.learner, seed=3)}
+        verdicts = {v.check: v for v in verdicts_on(single_head, session.learner, seed=3)}
         with pytest.raises(TimeLimit, match="together took 3 seconds, which is all that they may take"):
             session.learner.causal_mask(3)
         assert 3 <= session._spent < 4
@@ -80,8 +81,8 @@ def test_a_worker_that_somebody_else_stops_is_held_against_nobody(single_head, m
                 os.kill(_pid_of(self, "worker"), signal.SIGSTOP)
             return super()._ask(request, *more)
 
-    monkeypatch.setattr(judging, "Session", Stopping)
-    verdicts = judged(task_of(single_head, answers(single_head), Limits(request_seconds=2.0)))
+    monkeypatch.setattr(this_judge, "Session", Stopping)
+    verdicts = verdicts_on_task(task_of(single_head, answers(single_head), Limits(request_seconds=2.0)))
     assert stopped and {v.outcome for v in verdicts} == {Outcome.PASSED}
 
 
@@ -89,7 +90,9 @@ def test_who_sleeps_is_judged_once_more(single_head):
     begin = time.monotonic()
     verdicts = {
         v.check: v.outcome
-        for v in judged(task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0)))
+        for v in verdicts_on_task(
+            task_of(single_head, with_causal(single_head, "import time; time.sleep(100)"), Limits(request_seconds=2.0))
+        )
     }
     assert verdicts["causal"] is Outcome.TIME and verdicts["padding"] is Outcome.PASSED
     assert time.monotonic() - begin >= 2 * 2.0
@@ -113,9 +116,12 @@ def dead_zygote(session) -> None:
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["with a worker", "without"])
-@pytest.mark.parametrize("way", ["trial", "measured"])
+@pytest.mark.parametrize("way", ["mutation_test", "measured"])
 def test_a_dead_zygote_is_our_failure(level, single_head, way, loaded):
-    ways = {"trial": lambda callee: callee.trial("mask", lambda question: {}), "measured": lambda callee: callee.measured((3,))}
+    ways = {
+        "mutation_test": lambda callee: callee.mutation_test("mask", lambda question: {}),
+        "measured": lambda callee: callee.measured((3,)),
+    }
     with Zygote(level) as zygote:
         session = Session(zygote, single_head, answers(single_head))
         if loaded:
@@ -140,7 +146,7 @@ def test_what_no_answer_can_raise_is_our_failure(error):
         raise error
 
     assert isinstance(blame(test_of(test_that_breaks), error, 1, reference_learner("single_head")), JudgeFailed)
-    verdict = judge_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0).verdict
+    verdict = run_check("scale", [test_of(test_that_breaks)], reference_learner("single_head"), 1, None, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 
@@ -148,9 +154,9 @@ def test_a_sandbox_that_cannot_be_started_stops_the_run(single_head, monkeypatch
     def full(level):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(judging, "Zygote", full)
+    monkeypatch.setattr(this_judge, "Zygote", full)
     with pytest.raises(CannotGoOn, match="the sandbox cannot be started .*No space left.*run the same command again"):
-        judged(task_of(single_head, answers(single_head), Limits()))
+        verdicts_on_task(task_of(single_head, answers(single_head), Limits()))
 
 
 # Memory
@@ -159,7 +165,7 @@ def test_a_sandbox_that_cannot_be_started_stops_the_run(single_head, monkeypatch
 def test_known_answers_do_not_grow_with_the_class():
     exercise = exercises.load("encoder_layer")
     for _ in range(2):
-        judge(exercise, known_learner(exercise.name, exercise.mistakes[0].name), seed=3)
+        verdicts_on(exercise, known_learner(exercise.name, exercise.mistakes[0].name), seed=3)
     for learner in (reference_learner(exercise.name), known_learner(exercise.name, exercise.mistakes[0].name)):
         assert learner._forget.__self__._kept == []
 
@@ -184,9 +190,9 @@ def asks_for_a_secret(learner):
     learner.causal_mask(SECRET)
 
 
-def told(session, test=asks_for_a_secret) -> tuple[str, str]:
-    """Return what a learner and what an instructor is told of a hidden test."""
-    verdict = judge_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
+def reports(session, test=asks_for_a_secret) -> tuple[str, str]:
+    """Return what a learner and what an instructor read of a hidden test."""
+    verdict = run_check("causal", [test_of(test)], session.learner, 1, reference_learner("single_head"), 1.0).verdict
     assert verdict.outcome is not Outcome.PASSED
     return "\n".join(text for _, text in evidence(verdict)), as_text(verdict)
 
@@ -203,7 +209,7 @@ TALKATIVE = {
         "what came back is no answer",
     ),
     "forged words": (
-        'import os\n    text = b\'{"message": {"dict": {"error": "Raised", "words": ["E%d", "%d", "in f%d, line 3"]}}, "tensors": []}\' % ((length,) * 3)\n    for fd in range(3, 64):\n'
+        'import os\n    text = b\'{"message": {"dict": {"error": "Raised", "texts": ["E%d", "%d", "in f%d, line 3"]}}, "tensors": []}\' % ((length,) * 3)\n    for fd in range(3, 64):\n'
         "        try:\n            os.write(fd, len(text).to_bytes(4, 'little') + text)\n        except OSError:\n            pass",
         "an error",
     ),
@@ -211,9 +217,9 @@ TALKATIVE = {
 
 
 @pytest.mark.parametrize("body, words", TALKATIVE.values(), ids=TALKATIVE)
-def test_what_code_says_of_a_hidden_input_is_told_to_instructors_only(zygote, single_head, body, words):
+def test_what_code_says_of_a_hidden_input_is_shown_to_instructors_only(zygote, single_head, body, words):
     with Session(zygote, single_head, with_causal(single_head, body)) as session:
-        learner, instructor = told(session)
+        learner, instructor = reports(session)
     assert words in learner and str(SECRET) not in learner
     assert str(SECRET) in instructor or words not in ("ValueError (in causal_mask, line", "an error (in causal_mask, line")
 
@@ -226,24 +232,24 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body, expected, words", WRONG.values(), ids=WRONG)
-def test_values_of_a_hidden_test_are_told_to_instructors_only(zygote, single_head, body, expected, words):
+def test_values_of_a_hidden_test_are_shown_to_instructors_only(zygote, single_head, body, expected, words):
     @hidden("causal")
     def test_with_values(learner):
         expect(learner.causal_mask(SECRET), expected, "answer")
 
     with Session(zygote, single_head, with_causal(single_head, body)) as session:
-        learner, instructor = told(session, test_with_values)
+        learner, instructor = reports(session, test_with_values)
     assert learner == words and str(SECRET) in instructor
 
 
-def test_places_and_shapes_of_a_hidden_test_are_told_and_numbers_are_not():
+def test_places_and_shapes_of_a_hidden_test_are_shown_and_numbers_are_not():
     right = torch.tensor([[1.5, 2.5], [3.5, 4.5]])
-    said = []
+    redacted = []
     for came in (right + torch.eye(2) * SECRET, right[:1], right.int(), None):
         with pytest.raises(Wrong) as caught:
             expect(came, right, "weights")
-        said.append(caught.value.discreet)
-    assert said == [
+        redacted.append(caught.value.redacted)
+    assert redacted == [
         "weights: 2 of 4 entries differ; the first at [0, 0]",
         "weights: shape (1, 2) where (2, 2) was expected",
         "weights: dtype int32 where float32 was expected",
@@ -251,8 +257,8 @@ def test_places_and_shapes_of_a_hidden_test_are_told_and_numbers_are_not():
     ]
     with pytest.raises(Wrong) as caught:
         expect(torch.tensor(float(SECRET)), torch.tensor(1.5), "loss")
-    assert caught.value.discreet == "loss: another number was expected"
-    assert Wrong("first loss", "3.14, where that of all places is -2.7e-05").discreet == "first loss: …, where that of all places is …"
+    assert caught.value.redacted == "loss: another number was expected"
+    assert Wrong("first loss", "3.14, where that of all places is -2.7e-05").redacted == "first loss: …, where that of all places is …"
 
 
 def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):
@@ -272,19 +278,19 @@ def test_visible_tests_are_over_before_a_hidden_one_begins(zygote, single_head):
             return send(*given, **more)
 
         session.learner._send = watched
-        judge(single_head, session.learner, seed=3)
+        verdicts_on(single_head, session.learner, seed=3)
     assert order == sorted(order) and True in order and False in order
 
 
-def test_a_learner_is_told_enough_of_a_hidden_test(single_head):
+def test_a_learner_sees_enough_of_a_hidden_test(single_head):
     hidden_only = [test for test in counted(single_head, "scale") if test.hidden]
-    verdict = judge_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
+    verdict = run_check("scale", hidden_only, known_learner("single_head", "no_scale"), 3, reference_learner("single_head"), 1.0).verdict
     assert verdict.question.endswith("?") and "entries differ; the first at" in verdict.reason and "where" not in verdict.reason
     assert "was expected" in verdict.in_full
 
 
-def test_an_end_is_told_in_our_words(zygote, single_head):
+def test_an_end_is_described_by_the_judge(zygote, single_head):
     with Session(zygote, single_head, with_causal(single_head, "import os; os._exit(3)")) as session:
-        assert told(session)[0] == "the process ended while the judge waited for an answer"
+        assert reports(session)[0] == "the process ended while the judge waited for an answer"
         with pytest.raises(Ended):
             session.learner.causal_mask(1)

@@ -23,74 +23,74 @@ from tests.marks import everything, marks, small_class
 
 NBGRADER = str(Path(sys.executable).parent / "nbgrader")
 GRADE = [sys.executable, "-m", "autograder", "grade", "single_head", "--jobs"]
-DOORS = {"grade": [*GRADE, "1"], "several judges": [*GRADE, "2"], "nbgrader": [NBGRADER, "autograde", "single_head"]}
+FRONT_ENDS = {"grade": [*GRADE, "1"], "several judges": [*GRADE, "2"], "nbgrader": [NBGRADER, "autograde", "single_head"]}
 ORPHANS_END = 40  # seconds: a worker notices by itself that its judge is gone, or its CPU time is up
 
 
 @pytest.fixture(scope="module")
 def peace(tmp_path_factory):
-    """By door: a class that is ready to be graded, and the same graded in peace."""
+    """By front end: a class that is ready to be graded, and the same graded in peace."""
     made = {}
 
-    def of(door: str) -> tuple[Course, Course]:
-        if door not in made:
-            fresh, graded = (Course(tmp_path_factory.mktemp(f"{door}-{name}")) for name in ("fresh", "graded"))
-            _ready(fresh, door)
+    def of(front_end: str) -> tuple[Course, Course]:
+        if front_end not in made:
+            fresh, graded = (Course(tmp_path_factory.mktemp(f"{front_end}-{name}")) for name in ("fresh", "graded"))
+            _ready(fresh, front_end)
             shutil.copytree(fresh.root, graded.root, dirs_exist_ok=True)
-            _finish(graded, door)
-            made[door] = fresh, graded
-        return made[door]
+            _finish(graded, front_end)
+            made[front_end] = fresh, graded
+        return made[front_end]
 
     return of
 
 
-def _ready(course: Course, door: str) -> None:
+def _ready(course: Course, front_end: str) -> None:
     small_class(course)
     (course.root / "seed").write_text("1\n")
-    if door == "nbgrader":
+    if front_end == "nbgrader":
         _nbgrader(course, "generate_assignment", f"--CourseDirectory.release_directory={course.root / 'release'}")
 
 
 def _start(course: Course, *words: str) -> subprocess.Popen:
-    rooms = course.root.parent / f"{course.root.name}-tmp"
-    rooms.mkdir(exist_ok=True)
-    environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "TMPDIR": str(rooms)}
+    temporary = course.root.parent / f"{course.root.name}-tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "TMPDIR": str(temporary)}
     return subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def _nbgrader(course: Course, command: str, *more: str) -> None:
     process = _start(course, NBGRADER, command, "single_head", *more)
-    told = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, told
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
 
 
-def _finish(course: Course, door: str) -> int | None:
+def _finish(course: Course, front_end: str) -> int | None:
     """Grade the class in an undisturbed run; return how many needed no judging any more, where the command knows."""
-    if door == "nbgrader":
+    if front_end == "nbgrader":
         _nbgrader(course, "autograde")
         return None
-    return grade(course, ["single_head"]).known
+    return grade(course, ["single_head"]).unchanged
 
 
-def survive(peace, course: Course, door: str, seed: str) -> None:
+def survive(peace, course: Course, front_end: str, seed: str) -> None:
     """Kill a run as the seed says; see that nothing wrong was written and that the next run completes it."""
-    fresh, graded = peace(door)
+    fresh, graded = peace(front_end)
     shutil.rmtree(course.root, ignore_errors=True)
     shutil.copytree(fresh.root, course.root)
-    where = f"ATTENTION_KILL_SEED={seed} ({door}: {_disturb(course, door, random.Random(seed))})"
+    where = f"ATTENTION_KILL_SEED={seed} ({front_end}: {_disturb(course, front_end, random.Random(seed))})"
     assert _marks_so_far(course) <= set(marks(graded)[0]), f"{where}: a wrong mark was entered"
     judged = len(_entries(course))
-    known = _finish(course, door)
+    known = _finish(course, front_end)
     assert known is None or known == judged, f"{where}: what was judged is not known any more"
     assert everything(course) == everything(graded), f"{where}: the next run did not end as an undisturbed one"
     print(where, "as in peace", flush=True)
 
 
-def _disturb(course: Course, door: str, draw: random.Random) -> str:
+def _disturb(course: Course, front_end: str, draw: random.Random) -> str:
     """Start a run and kill one of its processes; return what was done."""
     moment, age = draw.choice(("start", "lock", 1, 2, 3, 4)), draw.random()
     wait = draw.uniform(0, {"start": 6.0, "lock": 3.0}.get(moment, 0.3))
-    process = _start(course, *DOORS[door])
+    process = _start(course, *FRONT_ENDS[front_end])
     while process.poll() is None and not _has_come(moment, course):
         time.sleep(0.002)
     time.sleep(wait)
@@ -153,7 +153,7 @@ def test_three_kills(peace, course):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("door", DOORS)
-def test_many_kills(peace, course, door):
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
+def test_many_kills(peace, course, front_end):
     for seed in seeds(int(os.environ.get("ATTENTION_KILLS", 100))):
-        survive(peace, course, door, seed)
+        survive(peace, course, front_end, seed)

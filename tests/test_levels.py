@@ -11,14 +11,19 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import CannotGoOn
+from autograder.exercise import reading as exercises
+from autograder.judging.answers import answers
+from autograder.judging.session import Session
+from autograder.judging.verdicts import verdicts_on
+from autograder.kit.outcome import Outcome
 from autograder.limits import Limits
 from autograder.sandbox import seccomp
 from autograder.sandbox.client import Zygote
-from autograder.sandbox.levels import Level, Unavailable, named, required
+from autograder.sandbox.levels import Level, Unavailable, level_of, required
 from tests.conftest import ROOT
 
 
-def test_bubblewrap_is_asked_for_unless_told_otherwise(monkeypatch):
+def test_bubblewrap_is_the_default_level(monkeypatch):
     monkeypatch.delenv("ATTENTION_LEVEL", raising=False)
     assert required() is Level.bubblewrap
     monkeypatch.setenv("ATTENTION_LEVEL", "landlock")
@@ -32,9 +37,9 @@ def test_level_none_needs_trust(monkeypatch):
     assert required(trust=True) is Level.none
 
 
-def test_unknown_level_is_told_what_there_is():
+def test_an_unknown_level_is_refused_with_those_that_there_are():
     with pytest.raises(CannotGoOn, match="none, landlock, bubblewrap"):
-        named("docker")
+        level_of("docker")
 
 
 def test_missing_bubblewrap_says_how_to_get_it(monkeypatch, tmp_path):
@@ -54,7 +59,7 @@ def test_bubblewrap_that_fails_is_quoted(monkeypatch, tmp_path):
 
 def test_worker_that_cannot_be_locked_in_runs_nothing(monkeypatch, level):
     """A filter that the kernel refuses is our failure, found before any learner's code is there."""
-    monkeypatch.setattr(seccomp, "program", lambda alone: b"\xff" * 8)
+    monkeypatch.setattr(seccomp, "program", lambda unshared: b"\xff" * 8)
     with pytest.raises(Unavailable, match="Invalid argument"):
         Zygote(level)
 
@@ -66,7 +71,7 @@ from autograder.limits import Limits
 from autograder.sandbox.client import Zygote
 zygote = Zygote()
 worker = zygote.fork(Limits())
-worker.ask({"do": "begin", "forbidden": []}, 5)
+worker.ask({"do": "set_up", "forbidden": []}, 5)
 from autograder.sandbox import wire
 wire.send(worker.link, {"do": "cell", "source": "while True: pass"})
 print(zygote.forkserver.rootfs.path, zygote.forkserver.pid, *descendants(zygote.forkserver.pid), flush=True)
@@ -154,3 +159,18 @@ def test_worker_has_no_rights_and_can_get_none(level, wanted, single_head):
     with Zygote(wanted) as zygote, Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, Limits()) as session:
         rights, bounding, no_new, filtered, core = eval(session.learner.causal_mask(3))
     assert rights == [0] * 6 and bounding == [] and (no_new, filtered, core) == (1, 2, (0, 0))
+
+
+@pytest.mark.parametrize("name, count", [("complexity", None), ("capstone", 1)])
+def test_right_answers_pass_where_nothing_may_be_written(name, count):
+    """They train, and count operations: both make torch import its compiler, which wants a folder."""
+    exercise = exercises.load(name)
+    with Zygote(Level.landlock) as zygote:
+        for variant in exercise.variants[:count]:
+            with Session(zygote, exercise, answers(exercise, variant)) as session:
+                failed = {
+                    verdict.check: verdict.reason
+                    for verdict in verdicts_on(exercise, session.learner, 11)
+                    if verdict.outcome is not Outcome.PASSED
+                }
+            assert not failed, variant.name

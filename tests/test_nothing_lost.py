@@ -16,10 +16,10 @@ import pytest
 from autograder.errors import CourseBusy, NoSpace
 from autograder.files import HALF_WRITTEN, beside_of, remove_half_written, write_whole
 from autograder.grading import Grader, grade
-from autograder.intake.reading import read
-from autograder.judging import one as judging
+from autograder.intake.reading import read_submission
+from autograder.judging import judge as this_judge
 from autograder.kit.outcome import Outcome
-from autograder.plugins import autograde as nbgrader_door
+from autograder.plugins import autograde
 from autograder.records.course import Course
 from autograder.records.lock import held
 from tests.marks import everything, files, marks, small_class
@@ -73,7 +73,7 @@ def test_a_write_that_finds_no_space_leaves_the_old_file_and_nothing_else(tmp_pa
 @pytest.mark.skipif(
     subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0, reason="this machine lets nobody mount a small disk"
 )
-def test_a_full_disk_is_said_and_loses_nothing(undisturbed, tmp_path, command):
+def test_a_full_disk_is_reported_and_loses_nothing(undisturbed, tmp_path, command):
     small, after = tmp_path / "course", tmp_path / "after"
     small.mkdir()
     after.mkdir()
@@ -125,7 +125,7 @@ def test_what_a_killed_process_left_half_written_is_removed(graded, undisturbed)
     assert everything(graded) == everything(undisturbed)
 
 
-def test_one_run_at_a_time_and_it_is_said_who(course, monkeypatch, caplog):
+def test_one_run_at_a_time_and_a_message_says_which(course, monkeypatch, caplog):
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -153,7 +153,7 @@ def test_what_is_changed_or_taken_away_while_the_class_is_graded(graded, undistu
             hand_in("barbara", single_head)
 
     entries = grade(graded, ["single_head"], seen=disturb).entries
-    assert [entry.learner for entry in entries] == ["ada", "barbara", "claude"] and "alan/single_head went away" in caplog.text
+    assert [entry.learner for entry in entries] == ["ada", "barbara", "claude"] and "alan/single_head was removed" in caplog.text
     assert [row for row in marks(graded)[0] if row[0] != "barbara"] == [row for row in marks(undisturbed)[0] if row[0] != "barbara"]
     assert sum(row[2] for row in marks(graded)[0] if row[0] == "barbara") == sum(single_head.checks.values())
 
@@ -171,8 +171,8 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
         def __init__(self, *given):
             raise OSError("no more processes")
 
-    monkeypatch.setattr("autograder.judging.one.Session", Broken)
-    submission = read(graded.handed_in("ada", "single_head"), "ada", single_head)
+    monkeypatch.setattr("autograder.judging.judge.Session", Broken)
+    submission = read_submission(graded.handed_in("ada", "single_head"), "ada", single_head)
     before = files(graded, "verdicts")
     with Grader(graded, again=True) as grader:
         assert grader.entry(submission).score == sum(single_head.checks.values())
@@ -182,18 +182,18 @@ def test_our_failure_takes_away_no_mark(graded, single_head, monkeypatch):
 @pytest.mark.parametrize("moment", ["at a cell", "at a call"])
 @pytest.mark.parametrize("victim", ["worker", "zygote"])
 def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_in, single_head, monkeypatch, victim, moment):
-    submission, killed = read(hand_in("ada", single_head), "ada", single_head), []
+    submission, killed = read_submission(hand_in("ada", single_head), "ada", single_head), []
 
-    class Killing(judging.Session):
+    class Killing(this_judge.Session):
         """A session whose worker or zygote is killed from outside, once."""
 
         def _ask(self, request, *more):
-            if not killed and request["do"] != "begin" and (request["do"] == "cell") == (moment == "at a cell"):
+            if not killed and request["do"] != "set_up" and (request["do"] == "cell") == (moment == "at a cell"):
                 killed.append(request)
                 os.kill(_pid_of(self, victim), signal.SIGKILL)
             return super()._ask(request, *more)
 
-    monkeypatch.setattr(judging, "Session", Killing)
+    monkeypatch.setattr(this_judge, "Session", Killing)
     with Grader(course) as grader:
         entry = grader.entry(submission)
     assert killed and entry.score == sum(single_head.checks.values())
@@ -211,7 +211,7 @@ def test_a_process_that_dies_every_time_is_the_learners(course, hand_in, single_
         cell = next(c for c in notebook.cells if c.id == "answer-masks")
         cell.source = "import os\ndef causal_mask(length):\n    os._exit(0)\n"
 
-    submission = read(hand_in("eve", single_head, change=leave), "eve", single_head)
+    submission = read_submission(hand_in("eve", single_head, change=leave), "eve", single_head)
     with Grader(course) as grader:
         entry = grader.entry(submission)
     assert Outcome.ENDED in {v.outcome for v in entry.verdicts} and entry.settled
@@ -222,14 +222,14 @@ def test_what_a_killed_nbgrader_left_is_taken_back(graded):
     pid = os.fork()
     if pid == 0:
         notebook = json.loads(finished.read_text())
-        notebook["metadata"][nbgrader_door.BEING_JUDGED] = nbgrader_door.own_name()
+        notebook["metadata"][autograde.BEING_JUDGED] = autograde.process_name()
         graded.autograded("alan", "single_head").write_text(json.dumps(notebook))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     graded.autograded("barbara", "single_head").write_text("{")
     graded.autograded("claude", "single_head").unlink()
-    assert sorted(f.parent.name for f in nbgrader_door.take_back(graded)) == ["alan", "barbara", "claude"]
-    assert finished.exists() and nbgrader_door.take_back(graded) == []
+    assert sorted(f.parent.name for f in autograde.take_back(graded)) == ["alan", "barbara", "claude"]
+    assert finished.exists() and autograde.take_back(graded) == []
 
 
 def test_a_notebook_that_was_cut_off_anywhere_is_taken_for_no_whole_one(graded):
@@ -237,11 +237,11 @@ def test_a_notebook_that_was_cut_off_anywhere_is_taken_for_no_whole_one(graded):
     whole = path.read_text()
     for end in [brace.end() for brace in re.finditer("}", whole)][:-1]:
         path.write_text(whole[:end])
-        assert nbgrader_door._left(path.parent), whole[:end][-80:]
+        assert autograde._left(path.parent), whole[:end][-80:]
     notebook = json.loads(whole)
-    notebook["cells"][0]["source"] = f"a learner writes {nbgrader_door.BEING_JUDGED}"
+    notebook["cells"][0]["source"] = f"a learner writes {autograde.BEING_JUDGED}"
     path.write_text(json.dumps(notebook))
-    assert not nbgrader_door._left(path.parent)
+    assert not autograde._left(path.parent)
 
 
 def test_nothing_hidden_is_left_in_a_graded_course(undisturbed):

@@ -1,12 +1,15 @@
-"""A module is put into training and into use, behind the notebook's door and the judge's."""
+"""A module is put into training and into use, in the notebook and in the judge's worker."""
 
+import pytest
 import torch
 from torch import nn
 
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
+from autograder.kit.compare import expect_gradient
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
+from autograder.kit.outcome import Raised, Wrong
 
 
 class Holds(nn.Module):
@@ -54,3 +57,80 @@ def test_module_is_switched_in_a_worker(zygote, single_head):
     sources = {name: source + more for name, source in answers(single_head).items()}
     with Session(zygote, single_head, sources) as session:
         assert _switched(session.learner) == [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+
+
+MORE = """
+
+def doubled(one, other, into):
+    if "one" in into:
+        one.mul_(2)
+    if "other" in into:
+        other.unsqueeze_(0)
+    return one + other
+
+
+def in_one_row(one):
+    return one.view(-1)
+"""
+
+
+def _inputs_are_watched(learner) -> None:
+    one, other = torch.tensor([1.0, torch.nan, -torch.inf]), torch.tensor([True, False, True])
+    came = learner.doubled.unchanged(one, other=other, into="nothing")
+    assert came[[0, 2]].tolist() == [2.0, -torch.inf] and came[1].isnan()
+    for into, names in (("one", "argument 1"), ("other", "other"), ("one and other", "argument 1 and other")):
+        with pytest.raises(Wrong, match=f"inputs: {names} changed in place"):
+            learner.doubled.unchanged(one, other=other, into=into)
+    assert one[0] == 1 and other.shape == (3,)  # the test's own tensors never change
+
+
+def _inputs_lie_otherwise(learner) -> None:
+    words = torch.arange(6.0).reshape(2, 3)
+    assert learner.in_one_row(words).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    with pytest.raises(Raised, match="view size is not compatible"):
+        learner.in_one_row.strided(words)
+    assert learner.doubled.strided(words, other=words, into="nothing").tolist() == (words * 2).tolist()
+
+
+@pytest.mark.parametrize("asked", [_inputs_are_watched, _inputs_lie_otherwise])
+def test_inputs_in_this_process(asked):
+    namespace: dict = {}
+    exec(MORE, namespace)
+    asked(local(namespace, NoGuard()))
+
+
+@pytest.mark.parametrize("asked", [_inputs_are_watched, _inputs_lie_otherwise])
+def test_inputs_in_a_worker(zygote, single_head, asked):
+    sources = {name: source + MORE for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session:
+        asked(session.learner)
+
+
+CLAIMS = """
+
+from autograder.kit.operations import Operations
+
+Operations.unchanged = lambda self, target, args, kwargs, device=None: (args[0] + 1, (f"{args[0].item()} is what you hide", "argument 1"))
+"""
+
+
+def test_claims_of_a_worker_are_given_in_our_words_only(zygote, single_head):
+    """What a worker says was changed may be any text, such as a hidden input."""
+    sources = {name: source + CLAIMS for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session, pytest.raises(Wrong) as error:
+        session.learner.softmax.unchanged(torch.tensor(0.125))
+    said = f"{error.value} {error.value.came} {error.value.redacted}"
+    assert "argument 1 changed in place" in said and "0.125" not in said
+
+
+@pytest.mark.parametrize(
+    "given, missed",
+    [("x", None), ("x.detach()", "reaches x"), ("x.detach() + 0 * x", "reaches x"), ("x[:1].detach() + x - x[:1]", "slope")],
+)
+def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
+    learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
+    x = torch.arange(1.0, 4.0)
+    if missed is None:
+        return expect_gradient(learner.f, ["x"], x)
+    with pytest.raises(Wrong, match=missed):
+        expect_gradient(learner.f, ["x"], x)

@@ -6,7 +6,7 @@ import torch
 from autograder.exercise.edits import replace_definitions
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.outcome import Ended, NoAnswer, Outcome, Raised, Wrong
 from autograder.limits import Limits
 from autograder.sandbox.levels import Level
@@ -22,7 +22,7 @@ def outcomes(zygote, single_head):
     def run(**definitions: str) -> dict[str, Outcome]:
         sources = {name: replace_definitions(source, definitions) for name, source in answers(single_head).items()}
         with Session(zygote, single_head, sources, LIMITS) as session:
-            return {v.check: v.outcome for v in judge(single_head, session.learner, seed=11)}
+            return {v.check: v.outcome for v in verdicts_on(single_head, session.learner, seed=11)}
 
     return run
 
@@ -80,7 +80,7 @@ def test_endless_loop_in_every_check_still_judges_all(zygote, single_head):
         name: replace_definitions(s, {"softmax": "def softmax(scores):\n    while True: pass"}) for name, s in answers(single_head).items()
     }
     with Session(zygote, single_head, sources, Limits(request_seconds=3.0, least_seconds=0.8)) as session:
-        found = {v.check: v.outcome for v in judge(single_head, session.learner, seed=11)}
+        found = {v.check: v.outcome for v in verdicts_on(single_head, session.learner, seed=11)}
     assert found["softmax"] is found["module"] is Outcome.TIME
     assert found["causal"] is found["padding"] is Outcome.PASSED
 
@@ -100,7 +100,7 @@ def test_what_one_check_has_used_up_is_there_for_the_next(outcomes, body):
 def test_computing_too_long_in_all_is_a_time_limit(zygote, single_head):
     sources = {name: replace_definitions(s, {"causal_mask": CAUSAL.format("while True: pass")}) for name, s in answers(single_head).items()}
     with Session(zygote, single_head, sources, Limits(request_seconds=60.0, cpu_seconds=2)) as session:
-        found = {v.check: v for v in judge(single_head, session.learner, seed=11)}
+        found = {v.check: v for v in verdicts_on(single_head, session.learner, seed=11)}
     assert found["causal"].outcome is Outcome.TIME and "computing" in found["causal"].reason
     assert found["padding"].outcome is Outcome.PASSED
 
@@ -112,7 +112,7 @@ def test_cell_that_breaks_costs_only_what_it_defines(zygote, single_head, cell):
     sources = answers(single_head)
     sources["answer-masks"] = cell + sources["answer-masks"]
     with Session(zygote, single_head, sources, LIMITS) as session:
-        found = {v.check: v.outcome for v in judge(single_head, session.learner, seed=11)}
+        found = {v.check: v.outcome for v in verdicts_on(single_head, session.learner, seed=11)}
     assert {check for check, outcome in found.items() if outcome is not Outcome.PASSED} == {"causal", "padding"}
     assert found["causal"] in (Outcome.RAISED, Outcome.ENDED, Outcome.TIME)
 
@@ -144,7 +144,7 @@ def test_verdicts_say_what_happened(zygote, single_head):
     sources = answers(single_head)
     sources["answer-masks"] = sources["answer-masks"].replace(".tril()", "")
     with Session(zygote, single_head, sources, LIMITS) as session:
-        verdict = next(v for v in judge(single_head, session.learner, seed=11) if v.check == "causal")
+        verdict = next(v for v in verdicts_on(single_head, session.learner, seed=11) if v.check == "causal")
     assert verdict.question.endswith("?") and verdict.given == "causal_mask(3)"
     assert "[0, 1]" in verdict.reason and verdict.came and verdict.expected
 
@@ -153,7 +153,7 @@ def test_worker_starts_clean_after_another_learner(zygote, single_head):
     spoil = "import builtins, torch\nbuiltins.left_behind = 1\ntorch.ones = None\nopen('left_behind', 'w').write('x')\n"
     sources = answers(single_head)
     with Session(zygote, single_head, {**sources, "answer-softmax": spoil + sources["answer-softmax"]}, LIMITS) as session:
-        judge(single_head, session.learner, seed=11)
+        verdicts_on(single_head, session.learner, seed=11)
     probe = "def causal_mask(length):\n    import builtins\n    return torch.tensor([hasattr(builtins, 'left_behind'), torch.ones is None])"
     with Session(zygote, single_head, {**sources, "answer-masks": probe}, LIMITS) as session:
         assert session.learner.causal_mask(3).tolist() == [False, False]
@@ -169,7 +169,10 @@ def test_worker_holds_nothing_of_the_judge(zygote, level, single_head):
     )
     with Session(zygote, single_head, {**answers(single_head), "answer-masks": probe}, LIMITS) as session:
         ours, tests, environment, files, paths = eval(session.learner.causal_mask(3))
-    assert ours == [] and tests == 0 and environment == {}
+    assert ours == [] and tests == 0
+    assert set(environment) <= (
+        {"TORCHINDUCTOR_CACHE_DIR"} if level is Level.landlock else set()
+    )  # torch needs that where nothing may be written
     assert paths == [] or level is not Level.bubblewrap
     assert sorted(files) == [2, 2, 2, 12]  # three standard ones at /dev/null, and the link
 
@@ -179,7 +182,7 @@ def test_child_of_the_zygote_counts_in_the_wait(zygote, single_head):
     with Session(zygote, single_head, answers(single_head), LIMITS) as session:
         session.learner.causal_mask(3)
         how = session._worker.end()
-    assert how["own"] is False and how["cpu_seconds"] > 0
+    assert how["by_itself"] is False and how["cpu_seconds"] > 0
 
 
 def test_missing_helper_is_explained(zygote, single_head):

@@ -207,7 +207,7 @@ def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, nor
     attention = theirs.self_attn
     torch.nn.init.zeros_(attention.in_proj_bias), torch.nn.init.zeros_(attention.out_proj.bias)
     mine = ENCODER["EncoderLayer"](width, heads, d_ff, norm_first=norm_first).double()
-    told = {
+    weights = {
         **dict(zip(("w_query", "w_key", "w_value"), (w.T for w in attention.in_proj_weight.chunk(3)))),
         "w_output": attention.out_proj.weight.T,
         "w1": theirs.linear1.weight.T,
@@ -219,7 +219,7 @@ def test_encoder_layer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, nor
         "gain2": theirs.norm2.weight,
         "bias2": theirs.norm2.bias,
     }
-    ENCODER["set_weights"](mine, **told)
+    ENCODER["set_weights"](mine, **weights)
     x = torch.randn(batch, tokens, width, dtype=torch.float64)
     mask = torch.ones(tokens, tokens).tril().bool() if masked else None
     expect(mine(x, mask), theirs(x, src_mask=None if mask is None else ~mask))
@@ -421,8 +421,8 @@ def test_loss_of_the_next_token_by_its_definition(batch, tokens, vocabulary, beg
     begin = min(begin, tokens - 1)
     logits, text = torch.randn(batch, tokens, vocabulary, dtype=torch.float64) * 3, torch.randint(vocabulary, (batch, tokens))
     chances = logits.softmax(-1)
-    told = [-chances[row, place - 1, text[row, place]].log() for row in range(batch) for place in range(begin, tokens)]
-    expect(CAPSTONE["next_token_loss"](logits, text, begin), torch.stack(told).mean())
+    losses = [-chances[row, place - 1, text[row, place]].log() for row in range(batch) for place in range(begin, tokens)]
+    expect(CAPSTONE["next_token_loss"](logits, text, begin), torch.stack(losses).mean())
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,8 +8,8 @@ from autograder.errors import CannotGoOn
 from autograder.exercise import cache
 from autograder.exercise import reading as exercises
 from autograder.grading import Change, grade
-from autograder.intake.reading import read
-from autograder.judging import one as judging
+from autograder.intake.reading import read_submission
+from autograder.judging import judge as this_judge
 from autograder.limits import asked_limits
 from autograder.plugins.autograde import _Runs
 from autograder.records import journal
@@ -20,13 +20,13 @@ from autograder.sandbox.levels import Level
 def asked(monkeypatch):
     """The checks that were judged, by learner."""
     found = {}
-    whole = judging.judged
+    whole = this_judge.verdicts_on_task
 
-    def judged(task):
+    def noted(task):
         found.setdefault(task.submission.learner, set()).update(task.checks)
         return whole(task)
 
-    monkeypatch.setattr(judging, "judged", judged)
+    monkeypatch.setattr(this_judge, "verdicts_on_task", noted)
     return found
 
 
@@ -88,7 +88,7 @@ def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked)
     assert all(c.before == single_head.checks["padding"] for c in changed)
 
 
-def test_changed_answer_is_told_as_the_reason(course, hand_in, single_head):
+def test_a_changed_answer_is_the_reason(course, hand_in, single_head):
     hand_in("ada", single_head, next(m for m in single_head.mistakes if set(m.fails) == {"causal"}))
     assert _grade(course) == []
     hand_in("ada", single_head)
@@ -101,8 +101,8 @@ def test_command_prints_whose_marks_changed(course, hand_in, single_head, comman
     hand_in("ada", single_head, wrong)
     assert "Marks that changed" not in command("python", "-m", "autograder", "grade", "single_head").stdout
     hand_in("ada", single_head)
-    said = command("python", "-m", "autograder", "grade", "single_head").stdout
-    assert "Marks that changed: 1" in said and "the answers changed" in said
+    output = command("python", "-m", "autograder", "grade", "single_head").stdout
+    assert "Marks that changed: 1" in output and "the answers changed" in output
 
 
 def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course, hand_in):
@@ -112,7 +112,7 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
     hand_in("ada", single_head)
 
     def pressed():
-        submission = read(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
+        submission = read_submission(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
         return _Runs.entry(course, submission, {str(course.root / "submitted" / "ada" / "single_head"): []}).scores
 
     assert pressed() == single_head.checks
@@ -132,24 +132,27 @@ def test_another_level_or_limit_is_another_verdict(course, hand_in, single_head,
     hand_in("ada", single_head)
     grade(course, ["single_head"])
     asked.clear()
-    submission, told = read(course.handed_in("ada", "single_head"), "ada", single_head), journal.read(course, "ada", "single_head").keys
+    submission, keys = (
+        read_submission(course.handed_in("ada", "single_head"), "ada", single_head),
+        journal.read_entry(course, "ada", "single_head").keys,
+    )
     here = {
         name: journal.keys_of(submission, single_head, course.seed(), asked_limits(), level) for name, level in Level.__members__.items()
     }
-    assert told in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
+    assert keys in here.values() and len({keys["level"] for keys in here.values()}) == len(Level)
     monkeypatch.setenv("ATTENTION_SECONDS", "7.5")
     grade(course, ["single_head"], asked_limits())
     assert set(asked) == {"ada"}
 
 
-@pytest.mark.parametrize("told", ["0", "soon", "-1"])
-def test_seconds_that_are_none_are_refused(monkeypatch, told):
-    monkeypatch.setenv("ATTENTION_SECONDS", told)
+@pytest.mark.parametrize("text", ["0", "soon", "-1"])
+def test_seconds_that_are_none_are_refused(monkeypatch, text):
+    monkeypatch.setenv("ATTENTION_SECONDS", text)
     with pytest.raises(CannotGoOn, match="must be a number of seconds"):
         asked_limits()
 
 
-def test_damaged_seed_is_told_in_a_sentence(course):
+def test_a_damaged_seed_is_reported(course):
     course.root.mkdir(exist_ok=True)
     (course.root / "seed").write_text("half a num")
     with pytest.raises(CannotGoOn, match="must hold one number and holds 'half a num'"):

@@ -193,7 +193,7 @@ def test_author_is_told_file_and_cell(tmp_path, single_head, change, words):
         text = file.read_text()
         (folder / file.name).write_text(change(text) if file.name == "single_head.py" else text)
     with pytest.raises(AuthorError, match="single_head.py.*(" + words + ")"):
-        exercises.read(folder)
+        exercises.read_exercise(folder)
 
 
 def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
@@ -204,16 +204,16 @@ def test_line_that_an_author_is_told_is_the_right_one(tmp_path, single_head):
     begin = max(number for number, line in enumerate(lines) if "BEGIN SOLUTION" in line)
     path.write_text("\n".join([*lines[:end], *lines[end + 1 :]]))
     with pytest.raises(AuthorError, match=f'^single_head.py, line {begin + 1}, cell "answer-module": BEGIN SOLUTION without END SOLUTION'):
-        exercises.read(path.parent)
+        exercises.read_exercise(path.parent)
 
 
 def test_author_is_told_of_a_mistake_without_hint(tmp_path):
     path = tmp_path / "mistakes.py"
     path.write_text('class wrong:\n    """It was wrong."""\n    fails = ["x"]\n')
-    from autograder.exercise.known import read_known
+    from autograder.exercise.known import read_known_answers
 
     with pytest.raises(AuthorError, match="class wrong: `hint` and `fails`"):
-        read_known(path)
+        read_known_answers(path)
 
 
 def test_unknown_exercise_is_one_sentence(command):

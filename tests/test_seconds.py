@@ -1,4 +1,4 @@
-"""An exercise may say how long a call takes that trains; all doors then wait so long, and a notebook may hold cells to try."""
+"""An exercise may say how long a call takes that trains; all front ends then wait so long, and a notebook may hold cells to try."""
 
 import json
 from dataclasses import replace
@@ -50,13 +50,13 @@ def test_training_that_does_not_end_is_named(zygote, capstone):
 
 
 @pytest.mark.parametrize("seconds", ["soon", "-3"])
-def test_author_is_told_of_seconds_that_are_none(tmp_path, capstone, seconds):
+def test_an_author_hears_of_seconds_that_are_none(tmp_path, capstone, seconds):
     folder = tmp_path / "capstone"
     folder.mkdir()
     for file in capstone.folder.glob("*.py"):
         (folder / file.name).write_text(file.read_text().replace("seconds: 30", f"seconds: {seconds}"))
     with pytest.raises(AuthorError, match="header: `seconds` is"):
-        exercises.read(folder)
+        exercises.read_exercise(folder)
 
 
 def test_cells_to_try_are_released_and_never_run_by_a_judge(capstone, tmp_path):

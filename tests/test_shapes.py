@@ -5,10 +5,10 @@ import xml.dom.minidom
 
 import pytest
 
-from autograder.authoring.handout import learner_files
+from autograder.authoring.learner_files import learner_files
 from autograder.exercise import reading as exercises
 from autograder.exercise.notebook import pictures, released_notebook
-from autograder.exercise.shapes import Misfit, described, draw, read
+from autograder.exercise.shapes import Misfit, described, draw, read_chain
 
 FITS = {
     "a product": "query [3 queries, 2 d_k] @ key transposed [2 d_k, 5 keys] = scores [3 queries, 5 keys]",
@@ -26,7 +26,7 @@ FITS = {
 def test_what_fits_is_drawn(line):
     picture = draw(line)
     xml.dom.minidom.parseString(picture)  # raises if it is no XML
-    assert all(f">{tensor.name}<" in picture and tensor.name in described(line) for tensor in read(line).tensors)
+    assert all(f">{tensor.name}<" in picture and tensor.name in described(line) for tensor in read_chain(line).tensors)
     assert draw(line) == picture
 
 
@@ -47,7 +47,7 @@ MISFITS = {
 @pytest.mark.parametrize("line, words", MISFITS.values(), ids=MISFITS)
 def test_what_does_not_fit_is_refused(line, words):
     with pytest.raises(Misfit, match=words):
-        read(line)
+        read_chain(line)
 
 
 def test_every_picture_of_a_notebook_is_beside_it_and_described():

@@ -11,7 +11,7 @@ import pytest
 from autograder.authoring.sample import handed_in
 from autograder.errors import Refused
 from autograder.grading import grade
-from autograder.intake.reading import MOST_BYTES, MOST_SCRIPT, read
+from autograder.intake.reading import MOST_BYTES, MOST_SCRIPT, read_submission
 from autograder.judging.answers import answers
 from autograder.kit.cells import ANSWER, Cell, refused
 from autograder.kit.outcome import Outcome
@@ -61,7 +61,7 @@ NO_NOTEBOOK = {
 @pytest.mark.parametrize("content", NO_NOTEBOOK.values(), ids=NO_NOTEBOOK)
 def test_what_is_no_notebook_is_refused(written, single_head, content):
     with pytest.raises(Refused) as error:
-        read(written(content), "ada", single_head)
+        read_submission(written(content), "ada", single_head)
     assert error.value.where == "single_head.ipynb" and error.value.what and error.value.todo
     assert str(error.value).isprintable() and "[/b]" not in str(error.value)
 
@@ -108,9 +108,9 @@ def test_sources_that_strain_a_parser_are_answers_or_refused(written, single_hea
     text = json.dumps(notebook)  # nbformat would not write half a character
     if "\ud800" in source:
         with pytest.raises(Refused, match="cell answer-masks: line 1 has half of a character"):
-            read(written(text), "ada", single_head)
+            read_submission(written(text), "ada", single_head)
         return
-    found = read(written(text), "ada", single_head)
+    found = read_submission(written(text), "ada", single_head)
     assert found.answers["answer-masks"] == source
     calls = _calls(lambda: refused(Cell("answer-masks", ANSWER, source), single_head.forbidden))
     assert calls < 4_000_000  # one look at each of its parts, and not at each from each
@@ -158,9 +158,11 @@ def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_h
     entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
     assert len(entries) == 5
     for entry in entries.values():
-        told = {v.check: v for v in entry.verdicts}
+        verdicts = {v.check: v for v in entry.verdicts}
         assert (
-            not entry.refused and told["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY) and told["softmax"].outcome is Outcome.PASSED
+            not entry.refused
+            and verdicts["causal"].outcome in (Outcome.RAISED, Outcome.MEMORY)
+            and verdicts["softmax"].outcome is Outcome.PASSED
         )
         assert all(len(v.reason) < 5000 and v.reason.replace("\n", "").isprintable() for v in entry.verdicts)
     assert any(r"\ud800" in v.reason for v in entries["surrogate"].verdicts)
@@ -168,7 +170,7 @@ def test_batch_goes_on_past_strange_sources_and_errors(course, hand_in, single_h
 
 @pytest.mark.parametrize("content", ODD.values(), ids=ODD)
 def test_odd_notebooks_are_read_as_unanswered(written, single_head, content):
-    assert read(written(json.dumps(content)), "ada", single_head).answers == {}
+    assert read_submission(written(json.dumps(content)), "ada", single_head).answers == {}
 
 
 def test_500_megabytes_are_refused_without_reading_them(tmp_path, single_head):
@@ -176,12 +178,12 @@ def test_500_megabytes_are_refused_without_reading_them(tmp_path, single_head):
     with open(path, "wb") as file:
         file.truncate(500 << 20)
     with pytest.raises(Refused, match="500 MB"):
-        read(path, "ada", single_head)
+        read_submission(path, "ada", single_head)
 
 
 def test_just_within_the_limit_is_read(written, single_head, notebook):
     notebook.metadata["filling"] = "x" * (MOST_BYTES - len(nbformat.writes(notebook)) - 100)
-    assert read(written(notebook), "ada", single_head).answers == answers(single_head)
+    assert read_submission(written(notebook), "ada", single_head).answers == answers(single_head)
 
 
 def test_links_pipes_and_folders_are_refused(tmp_path, single_head, notebook):
@@ -192,18 +194,18 @@ def test_links_pipes_and_folders_are_refused(tmp_path, single_head, notebook):
     (tmp_path / "folder.ipynb").mkdir()
     for name in ("link", "pipe", "folder", "absent"):
         with pytest.raises(Refused):
-            read(tmp_path / f"{name}.ipynb", "ada", single_head)
+            read_submission(tmp_path / f"{name}.ipynb", "ada", single_head)
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "../../etc", "-rf", ".hidden", "a b", "a\nb", "x" * 65, "", "a..b", "ada\0"])
 def test_names_that_are_paths_are_refused(written, single_head, notebook, name):
     with pytest.raises(Refused):
-        read(written(notebook), name, single_head)
+        read_submission(written(notebook), name, single_head)
 
 
 def test_deleted_cell_is_no_answer_and_noted(written, single_head, notebook):
     notebook.cells = [c for c in notebook.cells if c.id != "answer-masks"]
-    found = read(written(notebook), "ada", single_head)
+    found = read_submission(written(notebook), "ada", single_head)
     assert "answer-masks" not in found.answers and "not in the notebook" in found.notes["answer-masks"]
 
 
@@ -213,7 +215,7 @@ def test_duplicated_cell_counts_as_last_answered(written, single_head, notebook)
         copy = nbformat.from_dict(json.loads(json.dumps(notebook.cells[place])))
         copy.source, copy.id = text, f"{copy.id}-{len(notebook.cells)}"
         notebook.cells.append(copy)
-    found = read(written(notebook), "ada", single_head)
+    found = read_submission(written(notebook), "ada", single_head)
     assert "triu" in found.answers["answer-masks"] and "more than once" in found.notes["answer-masks"]
 
 
@@ -223,20 +225,20 @@ def test_stub_pasted_below_does_not_hide_the_answer(written, single_head, notebo
     stub = next(c for c in released_notebook(single_head).cells if c.id == "answer-masks")
     stub.id = "pasted"  # JupyterLab gives a pasted cell an id of its own and leaves nbgrader's mark
     notebook.cells.append(stub)
-    assert read(written(notebook), "ada", single_head).answers == answers(single_head)
+    assert read_submission(written(notebook), "ada", single_head).answers == answers(single_head)
 
 
 def test_retitled_cell_is_found_by_its_function(written, single_head, notebook):
     for cell in notebook.cells:
         cell.metadata.pop("nbgrader", None)
         cell.id = "lost-" + cell.id
-    found = read(written(notebook), "ada", single_head)
+    found = read_submission(written(notebook), "ada", single_head)
     assert found.answers == answers(single_head) and "name of its function" in found.notes["answer-softmax"]
 
 
 def test_helpers_outside_the_answers_are_remembered(written, single_head, notebook):
     notebook.cells.insert(2, nbformat.v4.new_code_cell("import numpy as np\ndef helper(x):\n    return x"))
-    lost = read(written(notebook), "ada", single_head).lost_names
+    lost = read_submission(written(notebook), "ada", single_head).lost_names
     assert set(lost) == {"helper", "np"} and "move it into the answer" in lost["helper"]
 
 
@@ -248,7 +250,7 @@ def test_metadata_tags_outputs_and_given_cells_are_not_taken_over(written, singl
         if not cell.id.startswith("answer-"):
             cell.source = "<script>alert(1)</script>"
         cell.metadata.setdefault("nbgrader", {})["points"] = 1000
-    clean = nbformat.writes(rebuilt(single_head, read(written(notebook), "ada", single_head)))
+    clean = nbformat.writes(rebuilt(single_head, read_submission(written(notebook), "ada", single_head)))
     assert "script" not in clean and "skip-execution" not in clean and "1000.0" not in clean and '"points": 1000' not in clean
 
 
@@ -259,13 +261,13 @@ def test_older_formats_are_read(written, single_head, notebook):
         if c.cell_type == "code"
     ]
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": cells}]}
-    assert read(written(json.dumps(old)), "ada", single_head).answers == answers(single_head)
+    assert read_submission(written(json.dumps(old)), "ada", single_head).answers == answers(single_head)
 
 
 def test_percent_script_is_read(tmp_path, single_head, notebook):
     path = tmp_path / "single_head.py"
     path.write_text(jupytext.writes(notebook, fmt="py:percent"), encoding="utf-8")
-    assert read(path, "ada", single_head).answers == answers(single_head)
+    assert read_submission(path, "ada", single_head).answers == answers(single_head)
 
 
 HOSTILE_SCRIPTS = {
@@ -285,7 +287,7 @@ def test_hostile_scripts_are_unanswered_or_refused(tmp_path, single_head, text):
     path = tmp_path / "single_head.py"
     path.write_text(text)
     try:
-        assert read(path, "ada", single_head).answers == {}
+        assert read_submission(path, "ada", single_head).answers == {}
     except Refused as error:
         assert error.where == "single_head.py" and error.what and error.todo
     assert not os.path.exists("/tmp/pwned")
@@ -297,7 +299,7 @@ def test_duplicate_keys_and_odd_numbers_read_as_jupyter_reads_them(written, sing
         + "9" * 6_000
         + '}, "source": "first", "source": "last"}'
     )
-    assert read(written('{"nbformat": 4, "cells": [' + cell + "]}"), "ada", single_head).answers == {"answer-masks": "last"}
+    assert read_submission(written('{"nbformat": 4, "cells": [' + cell + "]}"), "ada", single_head).answers == {"answer-masks": "last"}
 
 
 def test_batch_goes_on_past_everything(course, hand_in, single_head):

@@ -40,7 +40,7 @@ def _run(path):
     return notebook
 
 
-def _said(notebook) -> dict[str, str]:
+def _outputs(notebook) -> dict[str, str]:
     """Return what each check cell shows, as text."""
     checks = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
     return {c.id: c.outputs[0]["data"]["text/plain"] for c in checks}
@@ -50,9 +50,9 @@ def _said(notebook) -> dict[str, str]:
 def test_walk_of_a_learner_who_gets_it_right(name, unpacked, course, command):
     exercise, path = exercises.load(name), unpacked / name / f"{name}.ipynb"
     _answer(path, answers(exercise, exercise.variants[0]))
-    said, most = _said(_run(path)), sum(exercise.checks.values())
+    output, most = _outputs(_run(path)), sum(exercise.checks.values())
     reached = itertools.accumulate(exercise.checks.values())
-    assert said == {check: f"{check}: passed\n{points:g} of {most:g} points so far" for check, points in zip(exercise.checks, reached)}
+    assert output == {check: f"{check}: passed\n{points:g} of {most:g} points so far" for check, points in zip(exercise.checks, reached)}
 
     done = command("nbgrader", "validate", path)
     assert "Success" in done.stdout + done.stderr
@@ -66,14 +66,14 @@ def test_walk_of_a_learner_who_gets_it_right(name, unpacked, course, command):
 
 def test_unanswered_notebook_runs_to_the_end_without_a_traceback(unpacked):
     for name in exercises.all_names():
-        said, exercise = _said(_run(unpacked / name / f"{name}.ipynb")), exercises.load(name)
+        output, exercise = _outputs(_run(unpacked / name / f"{name}.ipynb")), exercises.load(name)
         # Where a bug is handed out to be found, it is answered: wrongly, and with its name.
         bugs = {check: m.title for m in exercise.mistakes if m.name in exercise.handed_out.values() for check in m.fails}
-        assert all(bugs[check] in said[check] for check in bugs)
-        assert {text.splitlines()[0].split(": ")[1] for check, text in said.items() if check not in bugs} == {Outcome.NO_ANSWER.value}
+        assert all(bugs[check] in output[check] for check in bugs)
+        assert {text.splitlines()[0].split(": ")[1] for check, text in output.items() if check not in bugs} == {Outcome.NO_ANSWER.value}
         assert all(
             "not answered yet" in text and f'hint("{check}") opens the first of 3 hints' in text
-            for check, text in said.items()
+            for check, text in output.items()
             if check not in bugs
         )
 
@@ -83,20 +83,20 @@ def test_mistake_is_named_in_the_notebook(unpacked, single_head):
     path = unpacked / "single_head" / "single_head.ipynb"
     _answer(path, answers(single_head, mistake))
     notebook = _run(path)
-    said = _said(notebook)
+    output = _outputs(notebook)
     first = mistake.fails[0]
-    assert said[first].startswith(f"{first}: wrong answer") and mistake.title in said[first] and mistake.hint in said[first]
+    assert output[first].startswith(f"{first}: wrong answer") and mistake.title in output[first] and mistake.hint in output[first]
     html = next(c for c in notebook.cells if c.id == first).outputs[0]["data"]["text/html"]
     assert "put in" in html and "expected" in html and "came" in html
-    assert said[first].endswith("points so far") and f'hint("{first}")' in said[first]
+    assert output[first].endswith("points so far") and f'hint("{first}")' in output[first]
 
 
 def test_ready_made_is_refused_in_the_notebook(unpacked, single_head):
     path = unpacked / "single_head" / "single_head.ipynb"
     for body in ("return torch.softmax(scores, -1)", "return getattr(torch, 'soft' + 'max')(scores, -1)"):
         _answer(path, {**answers(single_head), "answer-softmax": f"def softmax(scores):\n    {body}"})
-        said = _said(_run(path))
-        assert said["softmax"].startswith(f"softmax: {Outcome.FORBIDDEN.value}") and "torch.softmax" in said["softmax"]
+        output = _outputs(_run(path))
+        assert output["softmax"].startswith(f"softmax: {Outcome.FORBIDDEN.value}") and "torch.softmax" in output["softmax"]
 
 
 def test_torch_may_be_compared_with_outside_the_answer(unpacked, single_head):

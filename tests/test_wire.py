@@ -80,7 +80,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("header", BAD.values(), ids=BAD)
-def test_bad_frames_are_told_apart_from_answers(ends, header):
+def test_bad_frames_are_distinguished_from_answers(ends, header):
     ends[0].sendall(_frame(header))
     with pytest.raises(wire.BadFrame):
         wire.receive(ends[1], time.monotonic() + 5)

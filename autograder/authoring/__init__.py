@@ -1,1 +1,1 @@
-"""For whoever writes exercises: begin one, prove its tests, hand it out, lay out a sample class."""
+"""For authors of exercises: start one, prove its tests, release it, lay out a sample class."""

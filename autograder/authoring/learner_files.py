@@ -11,6 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from .. import ROOT
+from ..exercise.edits import lines_of
 from ..exercise.model import Exercise
 from ..exercise.notebook import picture_files, pictures, released_notebook
 from ..exercise.test_file import needed
@@ -29,8 +30,8 @@ def handout() -> dict[str, str]:
 
 def learner_requirements() -> str:
     """Return the pins of what the exercises import, taken from the one file that has them all."""
-    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    return "\n".join(pin for pin in pins if re.split("[=<> ]", pin)[0] in NEEDED) + "\n"
+    pins = re.findall(r"^[^\s#]+==\S+", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    return "\n".join(pin for pin in pins if pin.split("==")[0] in NEEDED) + "\n"
 
 
 def learner_files(exercise: Exercise, facts: str | None = None) -> dict[str, str]:
@@ -94,8 +95,7 @@ def visible_tests(exercise: Exercise) -> str:
     lines = text.splitlines()
     for node in reversed(body):
         if node not in kept:
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-            del lines[first - 1 : node.end_lineno]
+            del lines[lines_of(node)]
     return _one_gap(
         re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 
 from ..exercise import reading as exercises
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import known_learner
 from ..judging.verdicts import outcome_of
@@ -15,20 +16,21 @@ from ..pool import preload
 from ..pool.base import default_jobs
 
 
-def matrix(names: list[str], seed: int) -> dict:
-    """Return what every known answer does in every check, and the problems that this shows."""
+def matrix(names: list[str], seed: int, watch: Callable[[Iterable[dict]], Iterable[dict]] = iter) -> dict:
+    """Return which checks each known answer fails, and the problems that this shows; what is done passes through `watch`."""
     found = [exercises.load(name) for name in names]
-    rows = dict(zip(names, _rows_of_all(names, seed)))
+    rows = dict(zip(names, list(watch(_rows_of_all(names, seed)))))
     mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
     return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
 
 
-def _rows_of_all(names: list[str], seed: int) -> list[dict]:
-    """Return the rows of each exercise; several are proven side by side."""
+def _rows_of_all(names: list[str], seed: int) -> Iterator[dict]:
+    """Yield the rows of each exercise; several exercises are proved side by side."""
     if len(names) == 1:
-        return [_rows(*names, seed)]
+        yield _rows(names[0], seed)
+        return
     with ProcessPoolExecutor(default_jobs(), preload.context()) as processes:
-        return list(processes.map(_rows, names, repeat(seed)))
+        yield from processes.map(_rows, names, repeat(seed))
 
 
 def _rows(name: str, seed: int) -> dict:
@@ -39,11 +41,11 @@ def _rows(name: str, seed: int) -> dict:
     }
 
 
-def _mistake_row(exercise: Exercise, known: Known, seed: int) -> dict:
+def _mistake_row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
     return {**_row(exercise, known, seed), "hint": known.hint, "expected": list(known.fails), "checks": list(exercise.checks)}
 
 
-def _row(exercise: Exercise, known: Known, seed: int) -> dict:
+def _row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
     learner = known_learner(exercise.name, known.name)
     outcomes = {check: outcome_of(exercise, check, learner, seed) for check in exercise.checks}
     return {"title": known.title, "fails": {c: o.value for c, o in outcomes.items() if o is not Outcome.PASSED}}

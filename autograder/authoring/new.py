@@ -1,4 +1,4 @@
-"""A new exercise: a folder that passes every check of form, to be filled."""
+"""A new exercise: a folder to be filled, which follows every rule of form already."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEMPLATES = Path(__file__).parent / "template"
 
 
 def write_exercise(name: str) -> list[Path]:
-    """Write solutions/NAME/ and return its files; raises `AuthorError` if it can't be that name."""
+    """Write solutions/NAME/ and return its files; raises `AuthorError` if that can't be its name."""
     if not exercises.NAME.fullmatch(name):
         raise AuthorError(f"{name!r} can't be an exercise's name: use small letters, digits and _, beginning with a letter")
     folder = exercises.SOLUTIONS / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .. import ROOT
@@ -14,11 +15,11 @@ from .learner_files import facts_of, handout, learner_files, notebook_text
 EXERCISES = ROOT / "exercises"
 
 
-def write_exercises(target: Path = EXERCISES) -> list[Path]:
-    """Bring `target` in step with solutions/; return the files that were written or removed."""
+def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], Iterable[str]] = iter) -> list[Path]:
+    """Bring `target` up to date with solutions/; return the files that were written or removed. Each exercise passes through `watch`."""
     changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
     wanted: set[Path] = set()
-    for name in exercises.all_names():
+    for name in watch(exercises.all_names()):
         files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
         changed += [path for file, text in files.items() if (path := _write(file, text))]
         wanted |= set(files)
@@ -35,9 +36,9 @@ def write_sources(target: Path) -> None:
     stamp, now = target / "made-from", "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), *facts.values()])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
         return
-    for name, told in facts.items():
+    for name, text_of_facts in facts.items():
         exercise = exercises.load(name)
-        files = {**learner_files(exercise, told), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
+        files = {**learner_files(exercise, text_of_facts), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
         for file, text in files.items():
             _write(target / name / file, text)
     _write(stamp, now)

@@ -1,4 +1,4 @@
-"""A sample class: right answers, known mistakes and accidents, as strangers would hand them in."""
+"""A sample class: right answers, known mistakes and accidents, as learners would hand them in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..exercise import reading as exercises
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..intake.submission import Submission
 from ..judging.answers import answers
@@ -26,7 +26,7 @@ READY_MADE = "from torch.nn.functional import scaled_dot_product_attention as re
 
 @dataclass(frozen=True)
 class Part:
-    """One submission of the class: who, what, and how it came about."""
+    """One submission of the class: whose it is, of which exercise, and how its text is made."""
 
     learner: str
     exercise: str
@@ -85,7 +85,7 @@ def write_sample(course: Course) -> int:
     return written
 
 
-def handed_in(exercise: Exercise, known: Known | None) -> NotebookNode:
+def handed_in(exercise: Exercise, known: KnownAnswer | None) -> NotebookNode:
     """Return a notebook as it is handed in with the reference answers, or with a known one."""
     return rebuilt(exercise, Submission("", exercise.name, answers(exercise, known)))
 

@@ -1,1 +1,1 @@
-"""An author's folder of solutions/ in, an `Exercise` out; `AuthorError` names file, line and cell."""
+"""From an author's folder of solutions/ to an `Exercise`; an `AuthorError` names file, line and cell."""

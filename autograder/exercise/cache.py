@@ -1,4 +1,4 @@
-"""Results that rest on the files of solutions/, cached until these change."""
+"""Results that depend on the files of solutions/, cached until these change."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 _caches: list = []
-_seen: list = []  # what tells one state of the files in solutions/ from another
+_seen: list = []  # what the files in solutions/ looked like when they were last checked
 
 
 def cached(most: int = 128):
-    """Cache the last results of a function that rests on the files of solutions/, until `clear`."""
+    """Cache up to `most` results of a function that depends on the files of solutions/, until `clear`."""
 
     def caching(function):
         _caches.append(lru_cache(most)(function))
@@ -21,15 +21,15 @@ def cached(most: int = 128):
 
 
 def clear() -> None:
-    """Let all be read anew."""
+    """Forget all that is cached."""
     for cache in _caches:
         cache.cache_clear()
 
 
 def clear_if_changed(folder: Path) -> None:
-    """Let all be read anew if a Python file below the folder has changed since this was last asked.
+    """Forget all that is cached if a Python file below the folder has changed since the last call.
 
-    A process that has run for days must not judge by exercises of then.
+    A process that has run for days must not judge by the exercises of its first day.
     """
     global _seen
     now = [
@@ -44,7 +44,7 @@ def clear_if_changed(folder: Path) -> None:
 
 @cached()
 def digest(folder: Path) -> str:
-    """Return a number that changes with any Python file below a folder."""
+    """Return a digest of all Python files below a folder."""
     content = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         content.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())

@@ -1,4 +1,4 @@
-"""Three hints for whoever is stuck: written below the cell that they help with, opened one by one."""
+"""Three hints for learners who are stuck: written below the cell that they help with, opened one by one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_hints(cell: NotebookNode) -> bool:
 def hints_of(cells: list[Cell], places: list[Place]) -> tuple[Hints, ...]:
     """Return the hints of an exercise; raises `AuthorError` where a check has none.
 
-    Below an answer they serve all its checks, below a check that one alone.
+    Below an answer they serve all its checks, below a check only that one.
     """
     below = {_above(cells, number, place): place for number, place in enumerate(places) if cells[number].kind == HINTS}
     texts = {cell: _texts(place) for cell, place in below.items()}
@@ -63,5 +63,5 @@ def _texts(place: Place) -> tuple[str, ...]:
     if texts.pop(0) or len(texts) != COUNT or not all(texts):
         raise AuthorError(f"{place}: {len(texts)} hints where {COUNT} are asked for; they are {FORM}")
     if not texts[0].endswith("?"):
-        raise AuthorError(f"{place}: the first hint is not a question; whoever is stuck must find the next step themselves")
+        raise AuthorError(f"{place}: the first hint is not a question; a learner who is stuck must find the next step alone")
     return tuple(texts)

@@ -1,7 +1,7 @@
 """Known wrong and right answers: mistakes.py and variants.py, read as text.
 
-A class stands for one answer. Its functions and classes replace those of the same name in the
-reference answer; what else it defines comes along. The files are parsed, never imported: what
+Each class in them stands for one answer. The functions and classes in it replace those of the same name in the
+reference answer, and whatever else it defines is added. The files are parsed, never imported: what
 is judged is the text, as if a learner had typed it.
 """
 
@@ -13,10 +13,11 @@ from pathlib import Path
 from textwrap import dedent
 
 from ..errors import AuthorError
+from .edits import lines_of
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownAnswer:
     """One known answer: its name, what it is, and the definitions that make it."""
 
     name: str
@@ -27,29 +28,28 @@ class Known:
     preamble: str  # imports and helpers that the reference answer does not have
 
 
-def read_known(path: Path) -> list[Known]:
+def read_known_answers(path: Path) -> list[KnownAnswer]:
     """Return the known answers of a file, in order; raises `AuthorError`."""
     text = path.read_text(encoding="utf-8")
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
-    return [_known(node, text, path) for node in classes]
+    return [_known_answer(node, text, path) for node in classes]
 
 
-def _known(node: ast.ClassDef, text: str, path: Path) -> Known:
+def _known_answer(node: ast.ClassDef, text: str, path: Path) -> KnownAnswer:
     title = ast.get_docstring(node)
     if not title:
         raise AuthorError(f"{path.parent.name}/{path.name}, class {node.name}: a docstring must say what it is")
-    said = {t.id: s.value for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
+    values = {t.id: s.value for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
     definitions = {d.name: _source(d, text) for d in node.body if isinstance(d, (ast.FunctionDef, ast.ClassDef))}
     imports = [_source(s, text) for s in node.body if isinstance(s, (ast.Import, ast.ImportFrom))]
-    hint = ast.literal_eval(said["hint"]) if "hint" in said else ""
-    fails = tuple(ast.literal_eval(said["fails"])) if "fails" in said else ()
+    hint = ast.literal_eval(values["hint"]) if "hint" in values else ""
+    fails = tuple(ast.literal_eval(values["fails"])) if "fails" in values else ()
     if path.name == "mistakes.py" and not (hint and fails):
         raise AuthorError(
             f"{path.parent.name}/{path.name}, class {node.name}: `hint` and `fails` must say what leads on and which checks fail"
         )
-    return Known(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports))
+    return KnownAnswer(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports))
 
 
-def _source(node: ast.AST, text: str) -> str:
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    return dedent("\n".join(text.splitlines()[first - 1 : node.end_lineno]))
+def _source(node: ast.stmt, text: str) -> str:
+    return dedent("\n".join(text.splitlines()[lines_of(node)]))

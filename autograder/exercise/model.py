@@ -1,4 +1,4 @@
-"""An exercise as it is read: cells, checks, hints, known answers."""
+"""An `Exercise`: cells, checks, hints, known answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kit.forbidden import names
 from ..kit.source import defined_names
 from .edits import replace_bodies
 from .hints import Hints
-from .known import Known, read_known
+from .known import KnownAnswer, read_known_answers
 
 if TYPE_CHECKING:
     from ..kit.suite import Test
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exercise:
-    """Everything that one folder holds."""
+    """Everything that one folder of solutions/ holds."""
 
     folder: Path
     title: str
@@ -30,7 +30,7 @@ class Exercise:
     forbidden_lists: tuple[str, ...]
     cells: tuple[Cell, ...]
     hints: tuple[Hints, ...]
-    handed_out: dict[str, str] = field(default_factory=dict)  # by answer cell: the mistake that stands in it when learners get it
+    handed_out: dict[str, str] = field(default_factory=dict)  # by answer cell: the mistake that it has in it when learners get it
     seconds: float | None = None  # that a cell or a call may take, where the usual limit is too short
 
     @property
@@ -56,7 +56,7 @@ class Exercise:
         return [cell for cell in self.cells if cell.kind in (ANSWER, SETUP)]
 
     def as_handed_out(self, cell: Cell) -> Cell:
-        """Return a cell with the mistake in it that its learner is to find, if there is one."""
+        """Return a cell with the mistake in it that learners have to find, if there is one."""
         if cell.id not in self.handed_out:
             return cell
         mistake = next(m for m in self.mistakes if m.name == self.handed_out[cell.id])
@@ -64,19 +64,19 @@ class Exercise:
 
     @cached_property
     def promised(self) -> dict[str, set[str]]:
-        """The names that each answer cell is to define."""
+        """The names that each answer cell must define."""
         return {cell.id: defined_names(cell.source) for cell in self.answers}
 
     @cached_property
     def tests(self) -> list[Test]:
-        from ..kit.suite import load_tests, tests_of  # these need torch, and whoever only enters marks does not
+        from ..kit.suite import load_tests, tests_of  # imports torch, which a process that only enters marks does without
 
         return tests_of(load_tests(self.folder / f"test_{self.name}.py"))
 
     @cached_property
-    def mistakes(self) -> list[Known]:
-        return read_known(self.folder / "mistakes.py")
+    def mistakes(self) -> list[KnownAnswer]:
+        return read_known_answers(self.folder / "mistakes.py")
 
     @cached_property
-    def variants(self) -> list[Known]:
-        return read_known(self.folder / "variants.py")
+    def variants(self) -> list[KnownAnswer]:
+        return read_known_answers(self.folder / "variants.py")

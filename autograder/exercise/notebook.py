@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from ..exercise.cache import cached
 from ..exercise.model import Exercise
-from ..exercise.reading import chapter_title, read
+from ..exercise.reading import chapter_title, read_exercise
 from ..exercise.shapes import drawings, with_pictures
 from ..kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 
@@ -23,7 +23,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def stub_config() -> Config:
-    """Return the settings with which answers are cut out; nbgrader_config.py uses the same."""
+    """Return the settings for cutting out answers; nbgrader_config.py uses them too."""
     config = Config()
     config.ClearSolutions.code_stub = {"python": STUB}
     return config
@@ -40,7 +40,7 @@ def picture_files() -> Iterator[str]:
 
 
 def source_notebook(exercise: Exercise) -> NotebookNode:
-    """Return the notebook with its answers, or the mistakes that are handed out in their place, and nbgrader's marks."""
+    """Return the notebook with its answers, or the mistakes that are handed out in their place, and nbgrader's metadata."""
     files = picture_files()
     cells = [_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.cells]
     title = cells[0].source.split("\n", 1)
@@ -50,7 +50,7 @@ def source_notebook(exercise: Exercise) -> NotebookNode:
 
 
 def summary(exercise: Exercise) -> str:
-    """Return the line that says what an exercise takes and what it counts."""
+    """Return the line that says how hard an exercise is, how long it takes and how many points it has."""
     points = f"{len(exercise.checks)} checks, {sum(exercise.checks.values()):g} points"
     return f"**{exercise.difficulty.capitalize()}** · about {exercise.minutes} minutes · {points} · chapter *{chapter_title(exercise.chapter)}*"
 
@@ -67,7 +67,7 @@ def stubs(exercise: Exercise) -> dict[str, str]:
 
 @cached()
 def _stubs(folder: Path) -> dict[str, str]:
-    exercise = read(folder)
+    exercise = read_exercise(folder)
     files = picture_files()
     notebook = new_notebook(cells=[_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.answers])
     notebook, _ = ClearSolutions(config=stub_config()).preprocess(notebook, {})
@@ -76,7 +76,7 @@ def _stubs(folder: Path) -> dict[str, str]:
 
 @cached()
 def _released_notebook(folder: Path) -> NotebookNode:
-    notebook = source_notebook(read(folder))
+    notebook = source_notebook(read_exercise(folder))
     for step in (LockCells, ClearSolutions, ClearOutput, ComputeChecksums):
         notebook, _ = step(config=stub_config()).preprocess(notebook, {})
     return notebook
@@ -85,9 +85,9 @@ def _released_notebook(folder: Path) -> NotebookNode:
 def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
     if cell.kind == TEXT:
         return new_markdown_cell(with_pictures(cell.source, files), id=cell.id)
-    if cell.kind == TRY:  # without an answer it raises an error, which must not keep the cells below from running
+    if cell.kind == TRY:  # without an answer it raises an error, after which the cells below must still run
         return new_code_cell(cell.source, id=cell.id, metadata={"tags": [TRY, "raises-exception"]})
-    marks = {
+    nbgrader = {
         "grade": cell.kind == CHECK,
         "grade_id": cell.id,
         "locked": cell.kind in (CHECK, SETUP),
@@ -96,5 +96,5 @@ def _notebook_cell(cell: Cell, files: Iterator[str]) -> NotebookNode:
         "task": False,
     }
     if cell.kind == CHECK:
-        marks["points"] = cell.points
-    return new_code_cell(cell.source, id=cell.id, metadata={"nbgrader": marks})
+        nbgrader["points"] = cell.points
+    return new_code_cell(cell.source, id=cell.id, metadata={"nbgrader": nbgrader})

@@ -1,4 +1,4 @@
-"""Where the cells of a file stand, so that an error can name the line."""
+"""Where the cells of a file are, so that an error can name the line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CELL = "# %%"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell stands: its file, its first line there and its name; and its lines as they are written."""
+    """Where a cell is: its file, its first line there and its name; with its lines as they are written."""
 
     file: str
     line: int

@@ -33,17 +33,17 @@ def load(name: str) -> Exercise:
     """Return the exercise; raises `UnknownExercise`, or `AuthorError` if its source breaks a rule."""
     if not (name.isidentifier() and (SOLUTIONS / name / f"{name}.py").is_file()):
         raise UnknownExercise(f"no exercise is called {name!r}; there are: {', '.join(all_names())}")
-    return read(SOLUTIONS / name)
+    return read_exercise(SOLUTIONS / name)
 
 
 def chapter_title(chapter: str) -> str:
     """Return what a chapter of the book is called, without the question that it asks."""
     heading = re.search(r"^# (.*?)(?::.*)?$", (BOOK / f"{chapter}.md").read_text(encoding="utf-8"), re.MULTILINE)
-    return heading[1]
+    return heading[1] if heading else chapter
 
 
 @cached()
-def read(folder: Path) -> Exercise:
+def read_exercise(folder: Path) -> Exercise:
     """Return the exercise in a folder; raises `AuthorError`."""
     path = folder / f"{folder.name}.py"
     notebook = jupytext.read(path, fmt="py:percent")
@@ -52,13 +52,13 @@ def read(folder: Path) -> Exercise:
     places = places_of(path, _names(notebook.cells))
     cells = [_cell(cell, place) for cell, place in zip(notebook.cells, places)]
     shown, hints = tuple(cell for cell in cells if cell.kind != HINTS), hints_of(cells, places)
-    told = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
+    facts = {field: about[field] for field in ("title", "chapter", "difficulty", "minutes")}
     lists, handed_out = (
         tuple(about.get("forbidden", [])),
         {f"answer-{c.metadata['answer']}": c.metadata["handed_out"] for c in notebook.cells if "handed_out" in c.metadata},
     )
     exercise = Exercise(
-        folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **told
+        folder=folder, forbidden_lists=lists, cells=shown, hints=hints, handed_out=handed_out, seconds=about.get("seconds"), **facts
     )
     check_form(exercise, places)
     return exercise

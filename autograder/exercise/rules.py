@@ -1,4 +1,4 @@
-"""The form of an exercise's source: every rule that can be checked by reading, told with file, line and cell."""
+"""The form of an exercise's source: every rule that can be checked without running it; errors name file, line and cell."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .test_file import tested
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 DIFFICULTIES = ("easy", "medium", "hard")
-DOORS = {"check", "hint"}
+REQUIRED_IMPORTS = {"check", "hint"}
 
 
 def check_header(about: dict, file: str, book: Path) -> None:
-    """Raise `AuthorError` unless the header says all that a learner reads before beginning."""
+    """Raise `AuthorError` unless the header says all that a learner wants to know before starting."""
     chapters = sorted(path.stem for path in book.glob("[0-9][0-9]_*.md"))
     rules = {
         "title": (isinstance(about.get("title"), str), "a title, for example `title: Single-head attention`"),
@@ -32,8 +32,8 @@ def check_header(about: dict, file: str, book: Path) -> None:
             f"a list of what may not be taken ready-made, out of {', '.join(LISTS)}",
         ),
     }
-    for field, (kept, wanted) in rules.items():
-        if not kept:
+    for field, (is_kept, wanted) in rules.items():
+        if not is_kept:
             raise AuthorError(f"{file}, header: `{field}` is {about.get(field)!r} and must be {wanted}")
 
 
@@ -54,7 +54,7 @@ def check_form(exercise: Exercise, places: list[Place]) -> None:
         seen.add(place.cell)
         _check_markers(place, kinds.get(place.cell) == ANSWER)
         check_shapes(place)
-    _check_doors(exercise, places[0].file)
+    _check_required_imports(exercise, places[0].file)
     known = {mistake.name for mistake in exercise.mistakes} if exercise.handed_out else set()
     if unknown := set(exercise.handed_out.values()) - known:
         raise AuthorError(f"{places[0].file}: {sorted(unknown)[0]} is to be handed out, and mistakes.py has no such class")
@@ -82,9 +82,9 @@ def _check_markers(place: Place, is_answer: bool) -> None:
         raise AuthorError(f"{place}: an answer cell, and no other, holds BEGIN SOLUTION and END SOLUTION")
 
 
-def _check_doors(exercise: Exercise, file: str) -> None:
+def _check_required_imports(exercise: Exercise, file: str) -> None:
     given = {name for cell in exercise.cells if cell.kind == SETUP for name in imported_names(cell.source)}
-    if missing := DOORS - given:
+    if missing := REQUIRED_IMPORTS - given:
         raise AuthorError(
             f"{file}: no cell imports {' and '.join(sorted(missing))}; the first code cell ends with `from check import check, hint`"
         )

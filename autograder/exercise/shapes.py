@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import AuthorError
-from ..kit.svg import grid, picture, shade, width_of, words
+from ..kit.svg import grid, label, picture, shade, width_of
 from .places import Place
 
 FENCE = re.compile(r"^```shapes\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -33,7 +33,7 @@ ROUNDING = 0.006  # numbers are written with two decimals
 SIGNS = {"@": "times", "+": "plus", "=": "is", ",": "and"}
 TERMS = {"@", "+"}
 SMALL, SIGN = 11, 16  # sizes of words and signs
-CELL, NUMBERED, STEP = 12, (33, 20), 6  # a cell, one that has room for its number, and what shows of a layer behind
+CELL, NUMBERED, STEP = 12, (33, 20), 6  # a cell, one that is large enough for its number, and what shows of a layer behind
 GAP, EDGE, LINE = 7, 10, 14
 SOFT, EDGES = "#57606a", "#5b7fa3"
 
@@ -61,7 +61,8 @@ class Drawn:
     @property
     def table(self) -> tuple[int, int]:
         """The rows and columns of one layer."""
-        return ((1, *self.shape) if len(self.axes) == 1 else self.shape)[-2:]
+        rows, columns = (1, *self.shape)[-2:]
+        return rows, columns
 
     @property
     def cell(self) -> tuple[int, int]:
@@ -115,12 +116,12 @@ def check_shapes(place: Place) -> None:
             inside = line == "```shapes"
         elif inside:
             try:
-                read(line)
+                read_chain(line)
             except Misfit as misfit:
                 raise AuthorError(f"{place.at(number)}: {misfit}") from None
 
 
-def read(line: str) -> Chain:
+def read_chain(line: str) -> Chain:
     """Return one line of shapes; raises `Misfit`."""
     parts = BETWEEN.split(line.strip())
     chain = Chain(tuple(map(_tensor, parts[::2])), tuple(parts[1::2]))
@@ -128,7 +129,7 @@ def read(line: str) -> Chain:
         around, then = chain.tensors[number : number + 3], chain.signs[number + 1 : number + 2]
         if sign == "@":
             _check_widths(*around[:2])
-        if sign in TERMS and then == ("=",) and not TERMS & set(chain.signs[:number][-1:]):  # a result of these two alone
+        if sign in TERMS and then == ("=",) and not TERMS & set(chain.signs[:number][-1:]):  # the result of these two alone
             _check_result(sign, *around)
         if sign == "-softmax->":
             _check_numbers("softmax", around[1], _softmax(around[0].numbers), 0)
@@ -137,8 +138,8 @@ def read(line: str) -> Chain:
 
 def _tensor(text: str) -> Drawn:
     found = TENSOR.fullmatch(text)
-    axes = [AXIS.fullmatch(axis.strip()) for axis in found["axes"].split(",")] if found else []
-    if not found or not all(axes) or len(axes) > 3:
+    axes = [axis for part in (found["axes"].split(",") if found else []) if (axis := AXIS.fullmatch(part.strip()))]
+    if not found or len(axes) != found["axes"].count(",") + 1 or len(axes) > 3:
         raise Misfit(f"{text!r} is no tensor of one to three axes; a line of shapes is like `{EXAMPLE}`")
     lengths = tuple((int(axis[1]), axis[2]) for axis in axes)
     return Drawn(found["name"], lengths, _numbers(found, tuple(length for length, _ in lengths)))
@@ -174,7 +175,7 @@ def _check_result(sign: str, left: Drawn, right: Drawn, result: Drawn) -> None:
 
 
 def _check_numbers(title: str, result: Drawn, expected: np.ndarray | None, terms: float) -> None:
-    # What was worked with is rounded too, so each term of a sum may owe a little.
+    # The inputs are rounded too, so each term of a sum may be a little off.
     if expected is None or result.numbers is None or np.abs(expected - result.numbers).max() <= ROUNDING * (1 + terms):
         return
     raise Misfit(f"{title} is {np.round(expected, 2).tolist()}, and {result.name} has {result.numbers.tolist()}")
@@ -193,13 +194,13 @@ def _axis(axis: tuple[int, str]) -> str:
 
 def described(block: str) -> str:
     """Return in words what a picture of shapes shows, for those who can't see it."""
-    return ". ".join(_said(read(line)) for line in block.strip().splitlines())
+    return ". ".join(_in_words(read_chain(line)) for line in block.strip().splitlines())
 
 
-def _said(chain: Chain) -> str:
-    parts = [f"{tensor.name} of {' by '.join(map(_axis, tensor.axes))}{_told(tensor)}" for tensor in chain.tensors]
-    said = [SIGNS.get(sign) or f"{_by(sign)}becomes" for sign in chain.signs]
-    return " ".join(word for pair in zip(parts, [*said, ""]) for word in pair if word)
+def _in_words(chain: Chain) -> str:
+    parts = [f"{tensor.name} of {' by '.join(map(_axis, tensor.axes))}{_numbers_in_words(tensor)}" for tensor in chain.tensors]
+    signs = [SIGNS.get(sign) or f"{_by(sign)}becomes" for sign in chain.signs]
+    return " ".join(word for pair in zip(parts, [*signs, ""]) for word in pair if word)
 
 
 def _by(sign: str) -> str:
@@ -207,7 +208,7 @@ def _by(sign: str) -> str:
     return f"by {word} " if word else ""
 
 
-def _told(tensor: Drawn) -> str:
+def _numbers_in_words(tensor: Drawn) -> str:
     if tensor.numbers is None:
         return ""
     rows = tensor.numbers.reshape(-1, tensor.shape[-1])
@@ -216,8 +217,9 @@ def _told(tensor: Drawn) -> str:
 
 def draw(block: str) -> str:
     """Return the picture of a block of shapes as SVG."""
-    chains = [read(line) for line in block.strip().splitlines()]
-    parts, top = [], EDGE
+    chains = [read_chain(line) for line in block.strip().splitlines()]
+    parts: list[str] = []
+    top: float = EDGE
     for chain in chains:
         height = max(tensor.size[1] for tensor in chain.tensors)
         parts += _chain(chain, top + LINE, height)
@@ -226,7 +228,8 @@ def draw(block: str) -> str:
 
 
 def _chain(chain: Chain, top: float, height: float) -> Iterator[str]:
-    left, middle = EDGE, top + height / 2
+    left: float = EDGE
+    middle = top + height / 2
     for tensor, sign in zip(chain.tensors, [*chain.signs, ""]):
         yield from _tensor_at(tensor, left + tensor.width / 2, middle)
         left += tensor.width + GAP
@@ -238,12 +241,12 @@ def _chain(chain: Chain, top: float, height: float) -> Iterator[str]:
 def _tensor_at(tensor: Drawn, centre: float, middle: float) -> Iterator[str]:
     width, height = tensor.size
     left, top = centre - width / 2, middle - height / 2
-    yield words(centre, top - 4, tensor.name, SMALL, more=' font-weight="bold"')
+    yield label(centre, top - 4, tensor.name, SMALL, more=' font-weight="bold"')
     front = top + (tensor.layers - 1) * max(0, -tensor.step[1])
     for layer in reversed(range(tensor.layers)):
         yield from _layer(tensor, layer, left + layer * tensor.step[0], front + layer * tensor.step[1])
-    for number, label in enumerate(tensor.labels, 1):
-        yield words(centre, top + height + LINE * number - 2, label, SMALL, SOFT)
+    for number, text in enumerate(tensor.labels, 1):
+        yield label(centre, top + height + LINE * number - 2, text, SMALL, SOFT)
 
 
 def _layer(tensor: Drawn, layer: int, left: float, top: float) -> Iterator[str]:
@@ -251,15 +254,15 @@ def _layer(tensor: Drawn, layer: int, left: float, top: float) -> Iterator[str]:
     yield grid(left, top, (columns, rows), tensor.cell, shade(0.12), EDGES)
     if tensor.numbers is not None:
         for (row, column), number in np.ndenumerate(tensor.numbers.reshape(-1, rows, columns)[layer]):
-            yield words(left + (column + 0.5) * width, top + (row + 0.5) * height + 4, f"{number:g}", SMALL)
+            yield label(left + (column + 0.5) * width, top + (row + 0.5) * height + 4, f"{number:g}", SMALL)
 
 
 def _sign_at(sign: str, centre: float, middle: float) -> Iterator[str]:
     if sign in SIGNS:
-        yield words(centre, middle + 5, sign, SIGN)
+        yield label(centre, middle + 5, sign, SIGN)
         return
-    yield words(centre, middle - 4, sign.strip("->"), SMALL, SOFT)
-    yield words(centre, middle + 11, "→", SIGN)
+    yield label(centre, middle - 4, sign.strip("->"), SMALL, SOFT)
+    yield label(centre, middle + 11, "→", SIGN)
 
 
 def _sign_width(sign: str) -> float:

@@ -1,4 +1,4 @@
-"""A file of tests as statements: which of them a set of tests needs."""
+"""The statements of a test file, and which of them some tests need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .model import Exercise
 
 
 def needed(nodes: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without the helpers that nothing left uses any more."""
+    """Return the statements without the helpers that none of them uses."""
     while True:
         used = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
         kept = [n for n in nodes if not _is_idle(n, used)]
@@ -23,7 +23,7 @@ def needed_by(exercise: Exercise, check: str) -> str:
 
 
 def tested(exercise: Exercise) -> set[str]:
-    """Return the checks that an exercise has tests of. Nothing is run for that: whoever only enters marks has no use for torch."""
+    """Return the checks that an exercise has tests for. The file is parsed and not run, since a process that only enters marks does without torch."""
     return {check for node in _tests(exercise) if (check := _check_of(node))}
 
 
@@ -33,14 +33,11 @@ def _tests(exercise: Exercise) -> list[ast.stmt]:
 
 def _check_of(node: ast.stmt) -> str | None:
     """Return the check that a statement is a test of, as `@visible("...")` or `@hidden("...")` says; None where it is none."""
-    marks = [
-        mark
-        for mark in getattr(node, "decorator_list", [])
-        if isinstance(mark, ast.Call) and mark.args and isinstance(mark.args[0], ast.Constant)
-    ]
-    return next(
-        (mark.args[0].value for mark in marks if getattr(mark.func, "id", getattr(mark.func, "attr", "")) in ("visible", "hidden")), None
-    )
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", getattr(decorator.func, "attr", "")) in ("visible", "hidden"):
+            name = decorator.args[0] if decorator.args else None
+            return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    return None
 
 
 def _is_idle(node: ast.stmt, used: set[str]) -> bool:

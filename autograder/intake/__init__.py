@@ -1,1 +1,1 @@
-"""A stranger's bytes in, a `Submission` out, or `Refused`."""
+"""From a stranger's bytes to a `Submission`, or `Refused`."""

@@ -1,4 +1,4 @@
-"""Untrusted bytes in, a checked submission out: sources of known answer cells, nothing else."""
+"""From untrusted bytes to a checked submission, which holds the sources of known answer cells and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CELLS = 2000
 LONGEST_CELL = 100_000
 MOST_SOURCE = 1_000_000  # characters of code in all; Python's parser takes some seconds for the worst
 DEEPEST = 200
-# One that is not closed goes on to the end: to look for its end from each quote in it would take hours.
+# An unclosed text runs to the end of the file: otherwise the search for its end, from each quote in it, would take hours.
 TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
@@ -41,7 +41,7 @@ class _Loose:
         return defined_names(self.source)
 
 
-def read(path: Path, learner: str, exercise: Exercise) -> Submission:
+def read_submission(path: Path, learner: str, exercise: Exercise) -> Submission:
     """Return the submission in a notebook (.ipynb) or a py:percent script (.py); raises `Refused`."""
     cells = _code_cells(_bytes(path), path)
     return _match(cells, check_learner(learner), exercise)
@@ -124,15 +124,15 @@ def depth_of(text: str) -> int:
 
 
 def _short_number(digits: str) -> int:
-    """Return a number of which only the format's version is ever looked at; long ones are slow, or an error."""
+    """Return a number, cut short: only the format's version is ever used, and long numbers are slow, or an error."""
     return int(digits[:9])
 
 
 def _of_notebook(raw, path: Path) -> list[_Loose]:
     """Return the code cells of a notebook of any format since 2.
 
-    By hand, because of a stranger's notebook only two fields a cell are wanted, and nbformat
-    converts and validates all the rest, with whatever exception the rest makes it raise.
+    By hand, because only two fields of each cell are wanted, and nbformat converts and validates
+    all the rest, which in a stranger's notebook can make it raise any exception.
     """
     version = raw.get("nbformat") if isinstance(raw, dict) else None
     if version == 4:
@@ -159,7 +159,7 @@ def _of_script(text: str, path: Path) -> list[_Loose]:
     _check_counts([0] * text.count("# %%"), path)  # before jupytext, which is slow for many
     try:
         cells = jupytext.reads(text, fmt="py:percent").cells
-    except Exception as error:  # its parser raises whatever the text makes it raise
+    except Exception as error:  # hostile text can make its parser raise anything
         raise _unreadable(path, f"it is not a py:percent script ({type(error).__name__})") from None
     return [_Loose(_claimed(cell.metadata, cell.get("id")), cell.source) for cell in cells if cell.cell_type == "code"]
 
@@ -176,7 +176,9 @@ def _claimed(metadata, identity) -> str:
 
 def _match(cells: list[_Loose], learner: str, exercise: Exercise) -> Submission:
     blank = stubs(exercise)
-    answers, notes, taken = {}, {}, set()
+    answers: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    taken: set[_Loose] = set()
     for name, stub in blank.items():
         found = [c for c in cells if c.name == name]
         if not found:
@@ -216,7 +218,7 @@ def _given(cell: _Loose, exercise: Exercise) -> bool:
 
 
 def _lost(cells: list[_Loose], exercise: Exercise) -> dict[str, str]:
-    """Return the names that only cells which are not taken define, with what to do about it."""
+    """Return the names that are defined only in cells that are not taken, with what to do about it."""
     promised = set().union(*exercise.promised.values())
     names = {name for cell in cells for name in cell.defines | imported_names(cell.source)} - promised
     return {

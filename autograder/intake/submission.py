@@ -1,4 +1,4 @@
-"""A checked submission: sources of known answer cells, nothing else."""
+"""A checked submission: the sources of known answer cells and nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Submission:
     exercise: str
     answers: dict[str, str]
     notes: dict[str, str] = field(default_factory=dict)  # by answer cell: how it was found
-    lost_names: dict[str, str] = field(default_factory=dict)  # defined in cells that are not taken
+    lost_names: dict[str, str] = field(default_factory=dict)  # defined in cells that are not taken, with what to do about it
 
 
 def is_learner(name: str) -> bool:
@@ -27,7 +27,7 @@ def is_learner(name: str) -> bool:
 
 
 def check_learner(name: str) -> str:
-    """Return the learner's name; raises `Refused` if it is none."""
+    """Return the learner's name; raises `Refused` if it is not one."""
     if not is_learner(name):
         raise Refused(
             f"learner {name[:80]!r}",

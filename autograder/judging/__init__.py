@@ -1,1 +1,1 @@
-"""A `Submission` in, `Verdict`s out, with the name of a known mistake where it is one."""
+"""From a `Task` to its `Verdict`s, with the name of a known mistake where that explains what failed."""

@@ -7,7 +7,7 @@ import torch
 from ..exercise import reading as exercises
 from ..exercise.cache import cached
 from ..exercise.edits import replace_definitions
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..kit.cells import Cell, defined_names, run_here
 from ..kit.forbidden import NoGuard
@@ -19,24 +19,25 @@ torch.set_num_threads(1)
 
 @cached()
 def reference_learner(exercise_name: str) -> Learner:
-    """Return the reference answer, run in this process: the only code there that may be."""
-    return own_learner(exercises.load(exercise_name), None)
+    """Return the reference answer, run in this process."""
+    return trusted_learner(exercises.load(exercise_name), None)
 
 
 @cached(1024)
 def known_learner(exercise_name: str, known: str) -> Learner:
     """Return a known mistake or variant, run in this process."""
     exercise = exercises.load(exercise_name)
-    return own_learner(exercise, next(k for k in exercise.mistakes + exercise.variants if k.name == known))
+    return trusted_learner(exercise, next(k for k in exercise.mistakes + exercise.variants if k.name == known))
 
 
-def own_learner(exercise: Exercise, known: Known | None) -> Learner:
+def trusted_learner(exercise: Exercise, known: KnownAnswer | None) -> Learner:
+    """Return an answer of ours, run in this process: no other code may run here."""
     cells = [Cell(c.id, c.kind, answers(exercise, known).get(c.id, c.source)) for c in exercise.code]
     namespace, missing = run_here(cells, exercise.promised, [])
     return local(namespace, NoGuard(), missing)
 
 
-def answers(exercise: Exercise, known: Known | None = None) -> dict[str, str]:
+def answers(exercise: Exercise, known: KnownAnswer | None = None) -> dict[str, str]:
     """Return the source of every answer cell as the reference, or a known answer, has it."""
     if known is None:
         return {cell.id: cell.source for cell in exercise.answers}

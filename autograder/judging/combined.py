@@ -10,45 +10,45 @@ from itertools import combinations, islice
 
 from merge3 import Merge3
 
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 
-MOST = 60  # pairs that are tried for one check: each runs a test
+MOST_COMBINED = 60  # tried for one check: each runs a test
 
 
 @dataclass(frozen=True)
-class Pair:
+class CombinedMistakes:
     """Two known mistakes, and both as one answer."""
 
-    one: Known
-    other: Known
-    both: Known
+    one: KnownAnswer
+    other: KnownAnswer
+    both: KnownAnswer
 
     @classmethod
-    def of(cls, exercise: Exercise, one: Known, other: Known) -> Pair | None:
-        """Return the pair; None where the two change the same lines of the reference."""
+    def of(cls, exercise: Exercise, one: KnownAnswer, other: KnownAnswer) -> CombinedMistakes | None:
+        """Return the two combined; None where they change the same lines of the reference."""
         both = _together(exercise, one, other)
         return None if both is None else cls(one, other, both)
 
 
-def pairs_that_fail(exercise: Exercise, check: str, failed: set[str], seen: set[str]) -> Iterator[Pair]:
-    """Yield pairs of mistakes as one answer each, those first that are the likeliest.
+def likely_combinations(exercise: Exercise, check: str, failed: set[str], seen: set[str]) -> Iterator[CombinedMistakes]:
+    """Yield two mistakes at a time, combined into one answer, the likeliest first.
 
     `failed` are the checks that failed, `seen` the mistakes that were recognised in some of them:
-    where one of two shows alone, it is one of the pair.
+    a combination with one of these is likelier.
     """
-    if exercise.seconds is not None:  # its tests train: to try pairs would take longer than to judge
+    if exercise.seconds is not None:  # its tests train: trying combinations would take longer than judging
         return
 
-    def fails(one: Known, other: Known) -> set[str]:
+    def fails(one: KnownAnswer, other: KnownAnswer) -> set[str]:
         return {*one.fails, *other.fails}
 
-    fitting = [pair for pair in combinations(exercise.mistakes, 2) if check in fails(*pair) and fails(*pair) >= failed]
-    fitting.sort(key=lambda pair: (not {pair[0].name, pair[1].name} & seen, len(fails(*pair) - failed)))
-    yield from islice(filter(None, (Pair.of(exercise, *pair) for pair in fitting)), MOST)
+    fitting = [two for two in combinations(exercise.mistakes, 2) if check in fails(*two) and fails(*two) >= failed]
+    fitting.sort(key=lambda two: (not {two[0].name, two[1].name} & seen, len(fails(*two) - failed)))
+    yield from islice(filter(None, (CombinedMistakes.of(exercise, *two) for two in fitting)), MOST_COMBINED)
 
 
-def _together(exercise: Exercise, one: Known, other: Known) -> Known | None:
+def _together(exercise: Exercise, one: KnownAnswer, other: KnownAnswer) -> KnownAnswer | None:
     fails = tuple(check for check in exercise.checks if check in one.fails + other.fails)
     preamble = "\n".join(dict.fromkeys(filter(None, [one.preamble, other.preamble])))
     title, hint = f"Two things at once. {one.title} And: {other.title}", f"{one.hint} {other.hint}"
@@ -57,24 +57,24 @@ def _together(exercise: Exercise, one: Known, other: Known) -> Known | None:
     if None in merged.values():
         return None
     definitions = {name: text for name, text in (one.definitions | other.definitions | merged).items() if text is not None}
-    return Known(f"{one.name}+{other.name}", title, hint, fails, definitions, preamble)
+    return KnownAnswer(f"{one.name}+{other.name}", title, hint, fails, definitions, preamble)
 
 
-def _merged_definitions(right: dict[str, str], one: Known, other: Known) -> Iterator[tuple[str, str | None]]:
+def _merged_definitions(right: dict[str, str], one: KnownAnswer, other: KnownAnswer) -> Iterator[tuple[str, str | None]]:
     for name in one.definitions.keys() & other.definitions.keys():
         yield name, _merged(right.get(name), one.definitions[name], other.definitions[name])
 
 
 def _merged(right: str | None, one: str, other: str) -> str | None:
-    """Return a definition with the changes of both, or None where they meet."""
+    """Return a definition with the changes of both, or None where these overlap."""
     if right is None:  # a helper that only mistakes have
         return None
-    texts = [_plain(text).splitlines(keepends=True) for text in (right, one, other)]
-    merge = Merge3(*texts)
+    base, mine, yours = (_plain(text).splitlines(keepends=True) for text in (right, one, other))
+    merge = Merge3(base, mine, yours)
     if any(region[0] == "conflict" for region in merge.merge_regions()):
         return None
     both = list(merge.merge_lines())
-    return None if both in texts else "".join(both)
+    return None if both in (base, mine, yours) else "".join(both)
 
 
 @lru_cache
@@ -84,7 +84,7 @@ def _definitions(source: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def _plain(definition: str) -> str:
-    """Return a definition with nothing in it but what it does, a statement a line."""
+    """Return a definition without docstrings, annotations and layout, one statement on each line."""
     tree = ast.parse(definition)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from ..exercise import reading as exercises
 from ..exercise.cache import cached
-from ..exercise.known import Known
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..kit import fingerprint
 from ..kit.fingerprint import Suspect
+from ..kit.learner import Learner
 from ..kit.outcome import Named, Outcome, Verdict
 from ..kit.suite import VISIBLE_SEED, Test, failure
-from .answers import known_learner, own_learner, reference_learner
-from .combined import Pair, pairs_that_fail
+from .answers import known_learner, reference_learner, trusted_learner
+from .combined import CombinedMistakes, likely_combinations
 
 
 @dataclass(frozen=True)
@@ -29,25 +30,25 @@ class Finding:
         return self.verdict.outcome is Outcome.PASSED
 
 
-def named(exercise: Exercise, findings: list[Finding], seed: int) -> list[Verdict]:
+def with_mistakes_named(exercise: Exercise, findings: list[Finding], seed: int) -> list[Verdict]:
     """Return the verdicts with the mistakes that explain them."""
     failed = {finding.verdict.check for finding in findings if not finding.passed}
-    verdicts = [finding.verdict.named(_mistake(exercise, finding, failed, seed)) for finding in findings]
+    verdicts = [finding.verdict.with_mistake(_mistake(exercise, finding, failed, seed)) for finding in findings]
     seen = {verdict.mistake.name for verdict in verdicts if verdict.mistake}
     return [
-        verdict if verdict.mistake else verdict.named(_two_mistakes(exercise, finding, failed, seen, seed))
+        verdict if verdict.mistake else verdict.with_mistake(_two_mistakes(exercise, finding, failed, seen, seed))
         for verdict, finding in zip(verdicts, findings)
     ]
 
 
-def suspect(mistake: Known, prints: dict[str, dict | None]) -> Suspect:
+def suspect(mistake: KnownAnswer, prints: dict[str, dict | None]) -> Suspect:
     """Return a known mistake with the fingerprints that it leaves, by test."""
     left = {name: print_ for name, print_ in prints.items() if print_}
     return Suspect(mistake.name, mistake.title, mistake.hint, list(mistake.fails), left)
 
 
 def _mistake(exercise: Exercise, finding: Finding, failed: set[str], seed: int) -> Named | None:
-    """Return the known mistake that explains what was found, if there is one."""
+    """Return the known mistake that explains what was found, or None."""
     if finding.test is None or finding.print is None:
         return None
     check, drawn = finding.verdict.check, seed if finding.test.hidden else VISIBLE_SEED
@@ -57,27 +58,28 @@ def _mistake(exercise: Exercise, finding: Finding, failed: set[str], seed: int) 
 
 
 def _two_mistakes(exercise: Exercise, finding: Finding, failed: set[str], seen: set[str], seed: int) -> Named | None:
-    """Return the two known mistakes that together explain what was found, if there are such."""
+    """Return two known mistakes that together explain what was found, or None."""
     test, print_ = finding.test, finding.print
-    # An error is that of one of the two; a measurement leaves no print of what came, and takes a second.
+    # An error comes from one mistake alone; a measurement leaves no fingerprint of a result, and takes a second.
     if test is None or print_ is None or finding.verdict.outcome is not Outcome.WRONG or test.measures:
         return None
-    for pair in pairs_that_fail(exercise, finding.verdict.check, failed, seen):
-        if fingerprint.same(print_, _print_of_pair(exercise, pair, test, seed)):
-            return Named(pair.both.name, pair.both.title, pair.both.hint)
+    for combined in likely_combinations(exercise, finding.verdict.check, failed, seen):
+        if fingerprint.same(print_, _print_of_combined(exercise, combined, test, seed)):
+            return Named(combined.both.name, combined.both.title, combined.both.hint)
     return None
 
 
-def _print_of_pair(exercise: Exercise, pair: Pair, test: Test, seed: int) -> dict | None:
-    error = failure(test, _pair_learner(exercise.name, pair.one.name, pair.other.name), seed, reference_learner(exercise.name))
+def _print_of_combined(exercise: Exercise, combined: CombinedMistakes, test: Test, seed: int) -> dict | None:
+    error = failure(test, _combined_learner(exercise.name, combined.one.name, combined.other.name), seed, reference_learner(exercise.name))
     return fingerprint.of(error) if error else None
 
 
 @cached(256)
-def _pair_learner(exercise_name: str, one: str, other: str):
+def _combined_learner(exercise_name: str, one: str, other: str) -> Learner:
     exercise = exercises.load(exercise_name)
     known = {mistake.name: mistake for mistake in exercise.mistakes}
-    return own_learner(exercise, Pair.of(exercise, known[one], known[other]).both)
+    combined = CombinedMistakes.of(exercise, known[one], known[other])
+    return trusted_learner(exercise, combined.both if combined else None)
 
 
 @cached(4096)

@@ -1,4 +1,4 @@
-"""One submission in the sandbox: what carries the calls of tests to workers, and outlives these."""
+"""One submission in the sandbox: it carries the calls of tests to workers, and outlives these."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Session:
         self._worker: Worker | None = None
         self._times_up = 0  # calls that did not end
         self._spent = 0.0  # seconds in which the learner's code was waited for
-        self.doubts = 0  # workers that ended by themselves, or that somebody else ended or kept from computing
+        self.doubts = 0  # workers that ended by themselves, or that something else ended or kept from computing
         self.learner = Learner(self._send)
 
     def close(self) -> None:
@@ -56,21 +56,21 @@ class Session:
         self.close()
 
     def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, **more):
-        """Return what the worker makes of an operation; `ask` answers what it asks back meanwhile."""
+        """Return the worker's result of an operation; `ask` answers the questions that the worker asks back meanwhile."""
         if operation == "measured":
             return self._measured(target, args, kwargs)
         request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
-        return self._called(Worker.ask, request) if ask is None else self._on_trial(request, ask)
+        return self._called(Worker.ask, request) if ask is None else self._mutation_test(request, ask)
 
-    def _on_trial(self, request: dict, ask):
-        """Return what the worker answers, which may ask back: it is a worker of its own.
+    def _mutation_test(self, request: dict, ask):
+        """Return what a worker answers that may ask back; it is started for this one mutation test.
 
-        What is learnt from an implementation is gone before the next one, or any other check, is looked at.
+        What it learns of an implementation is gone before the next one, or any other check, comes.
         """
         self.close()
         try:
             with _ours():
-                self._zygote.prepare_for_trials()
+                self._zygote.prepare_for_mutation_tests()
             return self._called(partial(Worker.ask, reply=ask), request)
         finally:
             self.close()
@@ -83,7 +83,7 @@ class Session:
         return tuple(self._called(Worker.cost, request) for request in requests)
 
     def _called(self, way, request: dict):
-        """Return what the worker answers to a call, asked in one of the ways that there are."""
+        """Return the worker's answer to a call; `way` is the method of `Worker` that asks for it."""
         self._load()
         if isinstance(request["target"], str) and request["target"] in self._missing:
             raise self._missing[request["target"]]
@@ -100,10 +100,10 @@ class Session:
 
     def _load(self, measured: bool = False) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
-        self._left()  # before a worker is started in vain
+        self._left()  # raises before a worker is started in vain
         while self._worker is None:
             self._worker = self._forked()
-            self._ask({"do": "begin", "forbidden": self._exercise.forbidden, "measured": measured})
+            self._ask({"do": "set_up", "forbidden": self._exercise.forbidden, "measured": measured})
             for cell in self._cells:
                 if cell.id not in self._broken:
                     self._run(cell)
@@ -125,24 +125,26 @@ class Session:
 
     @property
     def _missing(self) -> dict[str, Stopped]:
-        """Why names that answer cells were to define may not be there."""
+        """The names that answer cells should have defined and did not, with the reason."""
         promised = self._exercise.promised
         return {name: error for cell, error in self._broken.items() for name in promised.get(cell, ())}
 
     def _ask(self, request: dict, seconds: float | None = None, way=Worker.ask):
-        left, seconds, begin = self._left(), seconds or self._limits.request_seconds, time.monotonic()
+        left, seconds, started = self._left(), seconds or self._limits.request_seconds, time.monotonic()
+        worker = self._worker
+        assert worker is not None
         try:
             with _ours():
-                return way(self._worker, request, min(seconds, left))
+                return way(worker, request, min(seconds, left))
         except Ended:
             self.doubts += 1
             raise
         except TimeLimit as error:
-            self.doubts += self._worker.was_idle
-            raise self._all_spent() if time.monotonic() - begin >= left else error from None
+            self.doubts += worker.was_idle
+            raise self._all_spent() if time.monotonic() - started >= left else error from None
         finally:
-            self._spent += time.monotonic() - begin
-            if not self._worker.alive:
+            self._spent += time.monotonic() - started
+            if not worker.alive:
                 self._worker = None
 
     def _left(self) -> float:
@@ -157,7 +159,7 @@ class Session:
         )
 
     def _reason(self, error: Raised) -> Stopped:
-        """Return the error, or why the name that it misses is not there."""
+        """Return the error, or the reason why a name that it misses is not there."""
         match = UNDEFINED.search(error.text) if error.kind == "NameError" else None
         name = match.group(1) if match else ""
         if name in self._missing:
@@ -167,7 +169,7 @@ class Session:
         return Raised(error.kind, error.text, self._place(error.where))
 
     def _place(self, where: str) -> str:
-        """Return where an error was raised, if the learner's cells have such a place: a worker can send any text."""
+        """Return where an error was raised, if the learner's cells have that place; else nothing, for a worker can send any text."""
         match, source = PLACE.fullmatch(where), "\n".join(cell.source for cell in self._cells)
         is_there = (
             match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
@@ -177,7 +179,7 @@ class Session:
 
 @contextmanager
 def _ours() -> Iterator[None]:
-    """Turn whatever breaks in the sandbox into a failure of ours: a test must not take it for an answer."""
+    """Raise whatever breaks in the sandbox as a failure of ours: a test must not take it for an answer."""
     try:
         yield
     except (Stopped, JudgeFailed):

@@ -1,4 +1,4 @@
-"""What a judge is given: one submission, and how it is to be judged. Known without torch, which only the judge needs."""
+"""What a judge gets: one submission, and how it is to be judged. This module does without torch, which only judges need."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Task:
     checks: tuple[str, ...]
     seed: int
     limits: Limits
-    level: Level | None = None  # of the sandbox; None: the one that every command asks for
+    level: Level | None = None  # of the sandbox; None stands for the one that every command uses
 
     def as_text(self) -> str:
         return json.dumps({**asdict(self), "level": None if self.level is None else self.level.name})
 
     @classmethod
-    def of(cls, text: str) -> Task:
+    def from_text(cls, text: str) -> Task:
         payload = json.loads(text)
         submission, level = Submission(**payload["submission"]), payload["level"]
         return cls(
@@ -35,7 +35,7 @@ class Task:
 
 
 def our_failure(task: Task, reason: str) -> list[Verdict]:
-    """Return verdicts that say that we failed; they are no zeros."""
+    """Return verdicts that say that the judge failed, which is no zero."""
     points = exercises.load(task.submission.exercise).checks
     return [Verdict(check, Outcome.JUDGE_FAILED, points[check], reason=reason) for check in task.checks]
 
@@ -45,12 +45,12 @@ def verdicts_as_text(verdicts: list[Verdict]) -> str:
     return json.dumps([asdict(verdict) for verdict in verdicts])
 
 
-def verdicts_of(text: str) -> list[Verdict]:
+def verdicts_from_text(text: str) -> list[Verdict]:
     """Return the verdicts that a judge has handed back."""
-    return [verdict_of(payload) for payload in json.loads(text)]
+    return [verdict_from(payload) for payload in json.loads(text)]
 
 
-def verdict_of(payload: dict) -> Verdict:
-    """Return a verdict that was written down by `asdict`."""
+def verdict_from(payload: dict) -> Verdict:
+    """Return a verdict from what `asdict` made of it."""
     mistake = Named(**payload["mistake"]) if payload["mistake"] else None
     return Verdict(**{**payload, "outcome": Outcome(payload["outcome"]), "mistake": mistake})

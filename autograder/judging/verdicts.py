@@ -8,24 +8,24 @@ from ..exercise.model import Exercise
 from ..kit import fingerprint
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome, Verdict
-from ..kit.suite import Test, judge_check
+from ..kit.suite import Test, run_check
 from .answers import reference_learner
-from .naming import Finding, named
+from .naming import Finding, with_mistakes_named
 
 
-def judge(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
+def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
     """Return the verdict on every check, or on these, in the notebook's order.
 
-    Mistakes are named by all that fails: to judge some checks only, give all those that may fail.
+    Mistakes are named by all the checks that fail: where only some are judged, these must be among them.
     """
     found: dict[str, Finding] = {}
-    # The visible tests of all checks come first: what a learner's code says there is shown, and it has seen nothing hidden yet.
+    # The visible tests of all checks come first: what a learner's code says there is shown, so it must have seen nothing hidden yet.
     for hidden in (False, True):
         for check in exercise.checks:
             if (checks is None or check in checks) and (check not in found or found[check].passed):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
-    return named(exercise, list(found.values()), seed)
+    return with_mistakes_named(exercise, list(found.values()), seed)
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:
@@ -34,11 +34,11 @@ def counted(exercise: Exercise, check: str) -> list[Test]:
 
 
 def outcome_of(exercise: Exercise, check: str, learner: Learner, seed: int) -> Outcome:
-    """Return what becomes of one check by itself; no mistake is named."""
+    """Return the outcome of one check by itself; no mistake is named."""
     return _finding(exercise, check, counted(exercise, check), learner, seed).verdict.outcome
 
 
 def _finding(exercise: Exercise, check: str, tests: list[Test], learner: Learner, seed: int) -> Finding:
-    # The error is kept as its fingerprint only: the answer in it may be of 64 MB, and there are as many as checks.
-    result = judge_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check])
+    # Only the fingerprint of the error is kept: the answer in it may have 64 MB, and each check may have one.
+    result = run_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check])
     return Finding(result.verdict, result.test, fingerprint.of(result.error) if result.error else None)

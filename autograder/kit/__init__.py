@@ -1,4 +1,4 @@
-"""What judge and learner share: tests, messages and the ways to reach an answer.
+"""What judges and learners share: tests, messages and the ways to reach an answer.
 
 This package is copied as it is into `exercises/kit`, so it imports nothing from the rest of
 the autograder and holds nothing that a learner may not read.
@@ -9,7 +9,7 @@ from importlib import import_module
 MODULES = {
     "cost": ["expect_memory", "expect_ratio", "expect_slope"],
     "draw": ["Draw"],
-    "compare": ["expect", "expect_trained"],
+    "compare": ["expect", "expect_gradient", "expect_trained"],
     "learner": ["Learner"],
     "outcome": ["Outcome", "Verdict", "Wrong"],
     "suite": ["gpu", "hidden", "visible"],
@@ -19,7 +19,7 @@ __all__ = [name for names in MODULES.values() for name in names]
 
 
 def __getattr__(name: str):
-    """Return what a test imports from here. Not before it is asked for: most of it needs torch, which whoever only reads verdicts has no use for."""
+    """Return what a test imports from here, imported only now: most of it needs torch, and a process that only reads verdicts does without."""
     for module, names in MODULES.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from .classify import classify
 from .forbidden import found_in, message
 from .outcome import Forbidden, NoAnswer, Stopped
-from .source import defined_names  # noqa: F401  (asked for here by its users)
+from .source import defined_names  # noqa: F401  (its users import it from here)
 
-ANSWER, CHECK, SETUP, TEXT, TRY = "answer", "check", "setup", "text", "try"  # TRY: for the learner to run; no judge does
+ANSWER, CHECK, SETUP, TEXT, TRY = "answer", "check", "setup", "text", "try"  # TRY: for the learner to run, not for judges
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ def refused(cell: Cell, forbidden: list[str]) -> Stopped | None:
 
 
 def run_here(cells: list[Cell], promised: dict[str, set[str]], forbidden: list[str]) -> tuple[dict, dict[str, Stopped]]:
-    """Return the namespace that the cells leave, and for each promised name that is missing, why.
+    """Return the namespace after all cells have run, and for each promised name that is missing, the reason.
 
-    `promised` says which names each answer cell is to define.
+    `promised` says which names each answer cell must define.
     """
     silence_check()
     namespace: dict = {"__name__": "__main__"}
@@ -46,9 +46,9 @@ def run_here(cells: list[Cell], promised: dict[str, set[str]], forbidden: list[s
 
 
 def silence_check() -> None:
-    """Make `from check import check, hint` import two that do nothing, where none are at hand."""
+    """Make `from check import check, hint` import two functions that do nothing, where there is no such module."""
     silent = types.ModuleType("check")
-    silent.check = silent.hint = lambda *names: None
+    silent.__dict__.update(check=lambda *names: None, hint=lambda *names: None)
     sys.modules.setdefault("check", silent)
 
 

@@ -1,4 +1,4 @@
-"""What comes out of a learner's code, as one of the closed list of outcomes."""
+"""Whatever a learner's code raises, as one of the closed list of outcomes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import traceback
 from .forbidden import Used
 from .outcome import Forbidden, MemoryLimit, NoAnswer, Raised, Stopped
 
-GPU_IS_FULL = "OutOfMemoryError"  # torch's; by its name, since this module does without torch
+GPU_IS_FULL = "OutOfMemoryError"  # torch's class, by name because this module does without torch
 MEMORY_IS_FULL = "can't allocate memory"  # torch's words
 NO_MORE_THREADS = "can't start new thread"  # Python's
 
 
-def classify(error: BaseException) -> Exception:
-    """Return the outcome that an exception out of the learner's code stands for."""
+def classify(error: BaseException) -> Stopped:
+    """Return the exception that stands for the outcome of an error in the learner's code; raises KeyboardInterrupt where it was that."""
     if isinstance(error, Used):
         return Forbidden(str(error))
     if isinstance(error, Stopped):
@@ -23,9 +23,9 @@ def classify(error: BaseException) -> Exception:
     if isinstance(error, MemoryError) or type(error).__name__ == GPU_IS_FULL or MEMORY_IS_FULL in str(error):
         return MemoryLimit("more memory was asked for than a check may use")
     if NO_MORE_THREADS in str(error):
-        return MemoryLimit("more threads were started than a check has room for")
+        return MemoryLimit("more threads were started than a check may use")
     if isinstance(error, KeyboardInterrupt):
-        return error
+        raise error
     return Raised(type(error).__name__, " ".join(str(error).split())[:300], _place(error))
 
 

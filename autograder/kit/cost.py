@@ -145,7 +145,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _too_much(what: str, reason: str) -> Wrong:
-    return Wrong(what, reason, discreet=reason)  # a cost says nothing of the inputs
+    return Wrong(what, reason, redacted=reason)  # a cost says nothing of the inputs
 
 
 def _megabytes(count: float) -> str:

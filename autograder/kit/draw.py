@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Draw:
-    """Draws tensors; two with the same seed and name draw the same ones."""
+    """Draws tensors; the same seed and name give the same ones."""
 
     def __init__(self, seed: int, name: str = ""):
         digest = hashlib.sha256(f"{seed} {name}".encode()).digest()

@@ -22,7 +22,7 @@ TOLERANCE = 1e-3  # of numbers, relative and absolute: no two machines round ali
 DIGITS, PLACES = 5, 6  # of numbers: significant ones, and behind the point
 MOST_PARTS = 8  # of a tuple, and of one within it
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
-STAND_IN = {"nan": 7.7, "posinf": 5e3, "neginf": -3e3}  # so that a NaN leaves a print too
+NAN, INFINITY, MINUS_INFINITY = 7.7, 5e3, -3e3  # numbers in their place, so that these leave a print too
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _of_value(value, depth: int = 2) -> dict:
 
 def _of_tensor(tensor: Tensor) -> dict:
     some = tensor.flatten()[:: -(-tensor.numel() // MOST_ENTRIES) or 1]
-    flat = torch.nan_to_num(some.double(), **STAND_IN).numpy()
+    flat = torch.nan_to_num(some.double(), NAN, INFINITY, MINUS_INFINITY).numpy()
     sums = np.random.default_rng(len(flat)).normal(size=(SUMS, len(flat))) @ flat
     return {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "sums": [_short(x) for x in sums.tolist()]}
 

@@ -1,4 +1,4 @@
-"""What an exercise asks for may not be taken ready-made: found in the source, stopped at run time."""
+"""Ready-made functions that an exercise forbids: found in the source, and stopped at run time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .source import tree_of
 
 
 def _inner(*words: str) -> list[str]:
-    """Return patterns for torch's inner ways to an operation, all that have one of the words in their name."""
+    """Return patterns for all of torch's private functions that have one of the words in their name."""
     return [f"{way}*{word}*" for word in words for way in ("torch._", "torch.ops.")]
 
 
@@ -48,7 +48,7 @@ LAYER_NORM = [
     "torch.native_layer_norm",
     "torch.nn.functional.layer_norm",
     "torch.nn.LayerNorm",
-    # The other norms are the same thing along another axis, or with the mean taken off first.
+    # The other norms do the same along another axis, or after the mean is subtracted.
     "torch.group_norm",
     "torch.nn.functional.group_norm",
     "torch.nn.GroupNorm",
@@ -75,8 +75,8 @@ TRANSFORMER = [
     *_inner("transformer"),
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
-HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # only kept in a forbidden class: it makes a mask
-INSIDE = ("torch", "torch._C._nn", "torch._C._special")  # modules that hold inner functions
+HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # allowed, though it lives in a forbidden class: it only makes a mask
+INSIDE = ("torch", "torch._C._nn", "torch._C._special")  # modules that hold private functions
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 
@@ -102,7 +102,7 @@ def found_in(source: str, dotted_names: list[str]) -> str | None:
     return _found_in(source, tuple(dotted_names))
 
 
-@functools.lru_cache(maxsize=64)  # the same answer is asked about each time that a worker starts
+@functools.lru_cache(maxsize=64)  # every worker that starts asks about the same answers
 def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
     tree = tree_of(source)
     if tree is None:
@@ -124,7 +124,7 @@ def _found_in(source: str, dotted_names: tuple[str, ...]) -> str | None:
 
 
 def _matcher(dotted_names: tuple[str, ...]):
-    """Return whether a dotted name is one of these, or fits a pattern among them."""
+    """Return a function that says whether a dotted name is one of these, or fits a pattern among them."""
     return re.compile("|".join(map(fnmatch.translate, dotted_names)) or "(?!)").match
 
 
@@ -173,10 +173,10 @@ def _method(node: ast.Call, methods: set[str], aliases: dict[str, str]) -> str |
 
 
 class Guard:
-    """Stands before the forbidden functions and stops them while the learner's code runs.
+    """Wraps the forbidden functions and stops them while the learner's code runs.
 
-    Installed once, before the learner's first line: an alias taken later is guarded too. Off,
-    it lets everything through, so a learner may still compare with torch by hand.
+    Installed once, before the learner's first line: an alias taken later is guarded too. When it is
+    off, it lets everything through, so a learner may still compare with torch by hand.
     """
 
     def __init__(self, dotted_names: list[str]):
@@ -184,8 +184,8 @@ class Guard:
         forbidden = _matcher(tuple(name for name in dotted_names if "*" in name))
         inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]
         for dotted in [name for name in dotted_names if "*" not in name] + inner:
-            self._stand_before(dotted)
-        self._stand_before_operators(forbidden)
+            self._wrap(dotted)
+        self._wrap_operators(forbidden)
 
     def on(self) -> None:
         self._active = True
@@ -193,16 +193,16 @@ class Guard:
     def off(self) -> None:
         self._active = False
 
-    def _stand_before(self, dotted: str) -> None:
+    def _wrap(self, dotted: str) -> None:
         owner, name = _owner(dotted)
         thing = getattr(owner, name)
         if isinstance(thing, type):
-            thing.__init__ = self._guarded(thing.__init__, dotted)
+            thing.__init__ = self._guarded(thing.__init__, dotted)  # type: ignore[misc]  # a class of torch's, and not its subclasses
         else:
             setattr(owner, name, self._guarded(thing, dotted))
 
-    def _stand_before_operators(self, forbidden) -> None:
-        """Watch the two classes whose objects are all that is in torch.ops."""
+    def _wrap_operators(self, forbidden) -> None:
+        """Wrap the two classes whose objects make up all of torch.ops."""
         operators = importlib.import_module("torch._ops")
         for kind in (operators.OpOverload, operators.OpOverloadPacket):
             kind.__call__ = self._watched(kind.__call__, forbidden)
@@ -222,12 +222,12 @@ class Guard:
                 raise Used(message(dotted))
             return function(*args, **kwargs)
 
-        del guarded.__wrapped__  # by which the function would be had without its guard
+        del guarded.__wrapped__  # which would give the function without its guard
         return guarded
 
 
 class NoGuard:
-    """For code of our own, which may use what it likes."""
+    """For our own code, which may use everything."""
 
     def on(self) -> None:
         pass

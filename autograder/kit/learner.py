@@ -1,25 +1,25 @@
-"""The `learner` that tests talk to: a stand-in whose attributes are the learner's names."""
+"""The `learner` that tests talk to: a proxy whose attributes are the learner's names."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from .operations import Handle, Object, Operations
+from .operations import Handle, Object, Operations, names_of
 from .outcome import Wrong
 from .values import call
 
 
 class Learner:
-    """Sends calls to wherever the learner's code lives and hands back plain values.
+    """Sends calls to the learner's code, wherever that runs, and returns plain values.
 
-    `send(operation, *arguments)` is `Operations` in the notebook and the wire in the judge.
+    `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
     """
 
     def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
-        self._forget = forget  # what the calls of a test have left behind
+        self._forget = forget  # drops what the calls of a test have left behind
 
     @property
     def last_call(self) -> str:
@@ -67,14 +67,27 @@ class Callee:
             raise Wrong("what is returned", "two things belong together here, and one tuple of two must come back", result)
         return result
 
-    def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
-        """Return the gradients with respect to the named arguments."""
-        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick, device=self.learner._device)
+    def unchanged(self, *args, **kwargs):
+        """Return what the call returns; raises `Wrong` if it wrote into one of its inputs."""
+        result, claimed = self.learner._ask("unchanged", self, args, kwargs, device=self.learner._device)
+        written = [name for name in names_of(args, kwargs) if name in claimed]  # names of ours, whatever text a worker sends
+        if written:
+            reason = f"{' and '.join(written)} changed in place, where whoever called may still need what was there"
+            raise Wrong("inputs", reason, ", ".join(written), "all as they were", redacted=reason)
+        return result
+
+    def strided(self, *args, **kwargs):
+        """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
+        return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
+
+    def gradients(self, *args, wrt: list[str | int], pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments, or to those at these places."""
+        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
 
-        In the judge a fresh process makes all of them, and the kernel says what they cost: objects made before are gone.
+        In a judge a fresh worker makes all of them, and the kernel says what they cost: objects made before are gone.
         """
         return self.learner._ask("measured", self, calls, kwargs)
 
@@ -82,15 +95,15 @@ class Callee:
         """Return how many numbers of a module can learn, and how many one backward pass reaches."""
         return self.learner._ask("trained", self, args, kwargs, device=self.learner._device)
 
-    def trial(self, name: str, ask):
-        """Return with which words a test of the learner's refuses the implementation called `name`, or None.
+    def mutation_test(self, name: str, ask):
+        """Return the text with which a learner's test refuses the implementation called `name`, or None if it lets it pass.
 
-        `ask` answers what the test asks of it, as `trial.Asked` does.
+        `ask` answers what the test asks of it, as `mutation.Asked` does.
         """
-        return self.learner._ask("trial", self, (Object(name),), {}, ask=ask)
+        return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
 
     def shake(self, scale: float) -> None:
-        """Add random numbers of this size to all parameters of a module, as if it had learnt something."""
+        """Add random numbers of this size to all parameters of a module, as if it had been trained."""
         self.learner._ask("shake", self, (), {}, scale=scale)
 
     def wipe(self) -> None:
@@ -98,11 +111,11 @@ class Callee:
         self.learner._ask("wipe", self, (), {})
 
     def train(self) -> None:
-        """Put a module into training, as it is when it is made."""
+        """Put a module into training mode, as it is when it is made."""
         self.learner._ask("switch", self, (), {}, training=True)
 
     def eval(self) -> None:
-        """Put a module into use: what happens in training only must stop."""
+        """Put a module into evaluation mode: what happens in training only must stop."""
         self.learner._ask("switch", self, (), {}, training=False)
 
 

@@ -1,7 +1,7 @@
-"""Learners' tests on trial: what is right they must let pass, what is wrong they must refuse.
+"""Mutation tests of what learners write as tests: these must let a right implementation pass and refuse a wrong one.
 
-A test refuses by an AssertionError. The implementations stay on this side: the test gets a stand-in
-(`stand_in.py`), and what it asks is looked at here before anything runs.
+A test refuses an implementation by an AssertionError. The implementations stay on this side: the test gets a proxy
+(`proxy.py`), and each call that it makes is checked here before anything runs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MOST_RESULTS = 1 << 20  # numbers in one answer
 class Contract:
     """What a function promises to take: the name and the annotations of `promise`, and what `limits` adds.
 
-    `limits` is called like the function and returns in words what is asked too much, or None.
-    Whatever a contract leaves open is refused here, in the same words for every implementation:
-    else a test could tell them apart by their ways to break.
+    `limits` is called like the function and returns a sentence on what goes too far, or None.
+    Whatever a contract leaves open is refused here, with the same text for every implementation:
+    otherwise a test could tell them apart by the ways in which they break.
     """
 
     def __init__(self, promise: Callable, limits: Callable[..., str | None] = lambda *args, **kwargs: None):
@@ -49,13 +49,13 @@ class Contract:
 
 
 class Asked:
-    """One implementation and what a test asks of it. Nothing that is asked, or comes of it, is raised here."""
+    """One implementation and the calls that a test makes to it. No call, and no result of one, raises anything here."""
 
     def __init__(self, contract: Contract, implementation: Callable):
         self.contract, self._implementation = contract, implementation
         self._random = torch.Generator().manual_seed(0).get_state()
         self.calls = 0
-        self.own_errors = 0  # calls that fitted the contract, and that the implementation ended with an error
+        self.own_errors = 0  # calls that fitted the contract and ended in an error of the implementation
         self.own_error = ""  # the kind of it, if the last call was one of these
 
     def answer(self, question) -> dict:
@@ -64,13 +64,13 @@ class Asked:
         try:
             given = self._taken(question)
         except Exception as error:
-            return _told(_kind(error), str(error)[:500])
+            return _error(_kind(error), str(error)[:500])
         try:
             return {"value": self._run(given)}
         except Exception as error:
-            # Its own words could name the code that they come from; the kind of error is all that a test may know.
+            # Its own text could name the code that it comes from; the kind of error is all that a test may know.
             self.own_errors, self.own_error = self.own_errors + 1, _kind(error)
-            return _told(self.own_error, f"{self.contract.name}({', '.join(map(_about, given))}) ends with this error")
+            return _error(self.own_error, f"{self.contract.name}({', '.join(map(_about, given))}) ends with this error")
 
     def _taken(self, question) -> tuple:
         if self.calls > MOST_CALLS:
@@ -95,7 +95,7 @@ def _kind(error: Exception) -> str:
     return type(error).__name__ if type(error).__name__ in ERRORS else "RuntimeError"
 
 
-def _told(kind: str, text: str) -> dict:
+def _error(kind: str, text: str) -> dict:
     return {"error": kind, "text": text}
 
 
@@ -120,7 +120,7 @@ def expect_pass(test: Callee, contract: Contract, right: Callable) -> None:
 def expect_refusal(test: Callee, contract: Contract, wrong: Callable, title: str, right: Callable) -> None:
     """Return None if the test refuses a wrong implementation; `title` says what is wrong with it.
 
-    Raises `Wrong` if it lets it pass; what else it lets pass, made from a `right` one, then says how little it looks at.
+    Raises `Wrong` if the test lets it pass. What else the test lets pass, made from a `right` one, then shows how little it looks at.
     """
     asked = Asked(contract, wrong)
     if _refuses(test, asked):
@@ -154,8 +154,8 @@ def _minds(test: Callee, contract: Contract, implementation: Callable) -> bool:
 
 
 def _refusal(test: Callee, asked: Asked) -> str | None:
-    """Return with which words the test refuses an implementation, or None."""
-    refusal = test.trial(asked.contract.name, asked.answer)
+    """Return the text with which the test refuses an implementation, or None if it lets it pass."""
+    refusal = test.mutation_test(asked.contract.name, asked.answer)
     if refusal is None or isinstance(refusal, str):
         return refusal
     raise _wrong("what came back is no outcome of a test", "no outcome", "an outcome")
@@ -167,4 +167,4 @@ def _broken(error: Raised) -> Raised:
 
 def _wrong(reason: str, came: str, expected: str) -> Wrong:
     # The inputs are the learner's own, and the worker has seen no others: there is nothing to hide.
-    return Wrong("your test", reason, Object(came), Object(expected), discreet=reason)
+    return Wrong("your test", reason, Object(came), Object(expected), redacted=reason)

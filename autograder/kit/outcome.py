@@ -16,7 +16,7 @@ PYTHONS_OWN = {name for name, thing in vars(builtins).items() if isinstance(thin
 
 
 class Outcome(StrEnum):
-    """Everything that can become of a check. The value is what a person reads."""
+    """All that can become of a check. The value is what a person reads."""
 
     PASSED = "passed"
     WRONG = "wrong answer"
@@ -30,13 +30,13 @@ class Outcome(StrEnum):
 
 
 class Stopped(Exception):
-    """The learner's code could not go on; `outcome` says why. Subclasses say it in their name."""
+    """The learner's code could not go on; `outcome`, and the name of the subclass, says why."""
 
     outcome: Outcome
 
     @property
-    def discreet(self) -> str:
-        """Return what may be told of a hidden test: no words of the learner's code, for they may carry the test's inputs."""
+    def redacted(self) -> str:
+        """Return what a learner may read of a hidden test: no text from the learner's code, which may carry the test's inputs."""
         return str(self)
 
 
@@ -50,7 +50,7 @@ class Raised(Stopped):
         self.kind, self.text, self.where = kind, text, where
 
     @property
-    def discreet(self) -> str:
+    def redacted(self) -> str:
         # A class may be named after an input, unless it is Python's own.
         kind = self.kind if self.kind in PYTHONS_OWN else "an error"
         return kind + (f" ({self.where})" if self.where else "")
@@ -60,24 +60,24 @@ class NoAnswer(Stopped):
     """There is nothing to judge yet."""
 
     outcome = Outcome.NO_ANSWER
-    discreet = "NotImplementedError, or a name that is not defined"
+    redacted = "NotImplementedError, or a name that is not defined"
 
 
 class Forbidden(Stopped):
     """The learner's code called what the exercise asks for."""
 
     outcome = Outcome.FORBIDDEN
-    discreet = "something that this exercise asks you to write was called"
+    redacted = "something that this exercise asks you to write was called"
 
 
 class JudgeFailed(Exception):
-    """Something of ours broke; the learner's work was not judged.
+    """Something of ours broke, and the learner's work was not judged.
 
-    It is no `Stopped`: a test that catches what a learner's code does must not catch this.
+    It is not a `Stopped`: a test that catches what a learner's code raises must not catch this.
     """
 
     outcome = Outcome.JUDGE_FAILED
-    discreet = "the fault is ours"
+    redacted = "the fault is ours"
 
 
 class TimeLimit(Stopped):
@@ -86,7 +86,7 @@ class TimeLimit(Stopped):
 
 class MemoryLimit(Stopped):
     outcome = Outcome.MEMORY
-    discreet = "more memory was asked for than a check may use"
+    redacted = "more memory was asked for than a check may use"
 
 
 class Ended(Stopped):
@@ -98,22 +98,22 @@ class Wrong(AssertionError):
 
     `came` and `expected` are plain values (tensors, numbers, text); `what` names the thing
     compared, in the words of the notation page; `reason` says in one line how they differ.
-    `discreet` says it where the test is hidden: without what came or was expected. Where none is
+    `redacted` is what a learner reads where the test is hidden: the reason without what came or was expected. Where none is
     given, it is the reason without its numbers.
     """
 
     outcome = Outcome.WRONG
     known_by: str | None = None  # what a known mistake is recognised by, if not by what came
 
-    def __init__(self, what: str, reason: str, came=None, expected=None, discreet: str | None = None):
+    def __init__(self, what: str, reason: str, came=None, expected=None, redacted: str | None = None):
         super().__init__(f"{what}: {reason}")
         self.what, self.reason, self.came, self.expected = what, reason, came, expected
-        self._discreet = discreet
+        self._redacted = redacted
 
     @property
-    def discreet(self) -> str:
-        """Return what may be told of a hidden test."""
-        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._discreet is None else self._discreet}"
+    def redacted(self) -> str:
+        """Return what a learner may read of a hidden test."""
+        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._redacted is None else self._redacted}"
 
 
 @contextmanager
@@ -137,12 +137,12 @@ class Named:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge saw of one check.
+    """The outcome of one check, with the evidence for it.
 
     `question` leads on; `reason`, `given`, `expected` and `came` are the evidence, as text that
-    is small enough to read. Of a hidden test they hold nothing that its inputs could be read from;
-    `in_full` is the whole reason then, for instructors. `score` is None when the judge itself failed: nothing is held
-    against the learner then, and the check is judged again.
+    is small enough to read. Of a hidden test they are redacted, so that its inputs cannot be read from them;
+    `in_full` is then the whole reason, for instructors. `score` is None when the judge itself failed: nothing is held
+    against the learner, and the check is judged again.
     """
 
     check: str
@@ -168,5 +168,5 @@ class Verdict:
             return None
         return self.max_points if self.outcome is Outcome.PASSED else 0.0
 
-    def named(self, mistake: Named | None) -> Verdict:
+    def with_mistake(self, mistake: Named | None) -> Verdict:
         return replace(self, mistake=mistake)

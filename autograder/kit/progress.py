@@ -14,8 +14,8 @@ FILE = ".progress.json"
 class Progress:
     """Which checks passed when they were last answered, and how many hints are open.
 
-    It only reminds: no mark comes from it. So a file that is damaged, or can't be written, is no
-    error. It is read each time, for a second kernel may have written to it.
+    It is only a reminder: no mark comes from it. So a file that is damaged, or can't be written, is no
+    error. It is read each time, because a second kernel may have written to it.
     """
 
     def __init__(self, folder: Path):
@@ -24,7 +24,7 @@ class Progress:
     @property
     def passed(self) -> list[str]:
         """The checks that passed when they were last answered, by name."""
-        names = self._read().get("passed")
+        names = self._load().get("passed")
         return sorted({name for name in names if isinstance(name, str)}) if isinstance(names, list) else []
 
     def opened(self, hints: str) -> int:
@@ -33,25 +33,25 @@ class Progress:
         return count if type(count) is int and count > 0 else 0
 
     def remember(self, verdicts: list[Verdict]) -> None:
-        """Keep what became of some checks; one without an answer, as after a restart, changes nothing."""
-        told = {v.check: v.outcome is Outcome.PASSED for v in verdicts if v.outcome is not Outcome.NO_ANSWER}
-        self._write(sorted({*self.passed, *told} - {name for name, is_passed in told.items() if not is_passed}), self._hints())
+        """Remember which of these checks passed; one without an answer, as after a restart, changes nothing."""
+        answered = {v.check: v.outcome is Outcome.PASSED for v in verdicts if v.outcome is not Outcome.NO_ANSWER}
+        self._save(sorted({*self.passed, *answered} - {name for name, is_passed in answered.items() if not is_passed}), self._hints())
 
     def open(self, hints: str, count: int) -> None:
-        self._write(self.passed, {**self._hints(), hints: count})
+        self._save(self.passed, {**self._hints(), hints: count})
 
     def _hints(self) -> dict:
-        hints = self._read().get("hints")
+        hints = self._load().get("hints")
         return hints if isinstance(hints, dict) else {}
 
-    def _read(self) -> dict:
+    def _load(self) -> dict:
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _write(self, passed: list[str], hints: dict) -> None:
+    def _save(self, passed: list[str], hints: dict) -> None:
         beside = self._path.with_name(f"{FILE}.{os.getpid()}")
         try:
             beside.write_text(json.dumps({"passed": passed, "hints": hints}, indent=1) + "\n", encoding="utf-8")

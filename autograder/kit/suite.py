@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -18,7 +18,7 @@ VISIBLE_SEED = 0
 
 COSTS = {"expect_memory", "expect_ratio", "expect_slope"}
 
-# No answer makes a test raise these: the machine does, or the way to the learner's code, whose breaks are of the first kind.
+# No answer makes a test raise these: the machine does, or a broken link to the worker (an OSError).
 OURS = (OSError, MemoryError)
 
 
@@ -66,24 +66,24 @@ class Test:
 
     @property
     def measures(self) -> bool:
-        """Return whether the test, or a function that it uses, looks at what calls cost: that takes a second."""
+        """Return whether the test, or a function that it uses, measures what calls cost, which takes a second."""
         return not COSTS.isdisjoint(_names_used(self.function.__code__, self.function.__globals__))
 
 
 def _names_used(code: CodeType, around: dict) -> set[str]:
-    """Return the names that code uses, with those of the functions within it, and of those beside it that it names."""
+    """Return the names that code uses, and those that functions within it or named by it use."""
     codes = [code]
-    for each in codes:  # grows meanwhile
+    for each in codes:  # the list grows meanwhile
         beside = (getattr(around.get(name), "__code__", None) for name in each.co_names)
         codes += [found for found in (*each.co_consts, *beside) if isinstance(found, CodeType) and found not in codes]
     return {name for each in codes for name in each.co_names}
 
 
 def load_tests(path: Path) -> ModuleType:
-    """Return the module of tests at `path`, loaded apart from all others."""
-    spec = importlib.util.spec_from_file_location(f"tests_at_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """Return the module of tests at `path`, loaded without a place in sys.modules."""
+    loader = SourceFileLoader(f"tests_at_{path.stem}", str(path))
+    module = ModuleType(loader.name)
+    loader.exec_module(module)
     return module
 
 
@@ -93,21 +93,23 @@ def tests_of(module: ModuleType) -> list[Test]:
 
 
 def test_of(function: Callable) -> Test:
+    """Return a function with its marks; raises KeyError where it has none."""
+    marks = vars(function)
     return Test(
         name=function.__name__,
-        check=function.check,
-        hidden=function.hidden,
-        gpu=getattr(function, "gpu", False),
+        check=marks["check"],
+        hidden=marks["hidden"],
+        gpu=marks.get("gpu", False),
         question=inspect.getdoc(function) or "",
         function=function,
     )
 
 
-test_of.__test__ = False
+test_of.__dict__["__test__"] = False
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckResult:
     """The verdict on one check and, if a test failed, that test and its error."""
 
     verdict: Verdict
@@ -115,32 +117,32 @@ class Judged:
     error: Wrong | Stopped | JudgeFailed | None = None
 
 
-def judge_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> Judged:
-    """Return what becomes of one check.
+def run_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> CheckResult:
+    """Return the verdict on one check, from its tests.
 
     The first test that fails decides: one check, one idea, one message.
     """
     for test in tests:
         error = failure(test, learner, seed, reference)
         if error is not None:
-            return Judged(explain(check, test, error, learner, max_points), test, error)
-    return Judged(Verdict(check, Outcome.PASSED, max_points))
+            return CheckResult(explain(check, test, error, learner, max_points), test, error)
+    return CheckResult(Verdict(check, Outcome.PASSED, max_points))
 
 
 def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:
-    """Return the error with which the test ends, or None if it passes."""
+    """Return the error that the test ends with, or None if it passes."""
     try:
         test.run(learner, seed, reference)
     except Exception as error:
         return blame(test, error, seed, reference)
-    finally:  # known answers stay for a whole class: what tests have made of them must not
+    finally:  # known answers are kept for a whole class: the modules that tests have made of them are not
         for each in filter(None, (learner, reference)):
             each._forget()
     return None
 
 
 def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed:
-    """Return whose fault an error is that a test ended with.
+    """Return an error that a test ended with as the learner's or as ours.
 
     A test that breaks on what came back, but not on the reference answer, got a wrong answer.
     """
@@ -149,7 +151,7 @@ def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | St
     if isinstance(error, OURS) or (reference is not None and _breaks(test, seed, reference)):
         return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
     kind, useless = type(error).__name__, "it cannot be used as the exercise says"
-    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", discreet=f"{useless} ({kind})")
+    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", redacted=f"{useless} ({kind})")
 
 
 def _breaks(test: Test, seed: int, reference) -> bool:
@@ -161,10 +163,10 @@ def _breaks(test: Test, seed: int, reference) -> bool:
     return False
 
 
-def explain(check: str, test: Test, error: Exception, learner, max_points: float) -> Verdict:
+def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learner, max_points: float) -> Verdict:
     """Return the verdict for a test that ended with `error`."""
-    wrong = isinstance(error, Wrong)
-    show = wrong and not test.hidden  # a hidden input stays hidden
+    wrong = error if isinstance(error, Wrong) else None
+    shown = None if test.hidden else wrong  # a hidden input stays hidden
     called = error.outcome in (Outcome.WRONG, Outcome.RAISED) and not test.hidden
     return Verdict(
         check=check,
@@ -172,9 +174,9 @@ def explain(check: str, test: Test, error: Exception, learner, max_points: float
         max_points=max_points,
         test=test.name,
         question=test.question if wrong else "",
-        reason=error.discreet if test.hidden else str(error),
+        reason=error.redacted if test.hidden else str(error),
         in_full=str(error) if test.hidden else "",
         given=learner.last_call if called else "",
-        expected=small(error.expected) if show else "",
-        came=small(error.came) if show else "",
+        expected=small(shown.expected) if shown else "",
+        came=small(shown.came) if shown else "",
     )

@@ -10,7 +10,7 @@ FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 
 def shade(share: float) -> str:
-    """Return the colour of a share of one; what lies outside is drawn as the nearest end."""
+    """Return the colour of a share of one; other numbers get the colour of the nearest end."""
     place = min(max(share, 0.0), 1.0) * (len(SHADES) - 1)
     low = min(int(place), len(SHADES) - 2)
     mixed = (round(a + (b - a) * (place - low)) for a, b in zip(SHADES[low], SHADES[low + 1]))
@@ -31,7 +31,7 @@ def grid(x: float, y: float, cells: tuple[int, int], size: tuple[float, float], 
     return box(x, y, width, height, fill, line) + inside
 
 
-def words(x: float, y: float, text: str, size: float = 12, fill: str = INK, more: str = "") -> str:
+def label(x: float, y: float, text: str, size: float = 12, fill: str = INK, more: str = "") -> str:
     """Return text that is centred on x, with its foot at y."""
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="middle" fill="{fill}"{more}>{escape(text)}</text>'
 

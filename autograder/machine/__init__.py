@@ -1,1 +1,1 @@
-"""This machine: its environment, what its sandbox promises, and the attacks that try it."""
+"""This machine: its environment, what the sandbox promises here, and the attacks that test it."""

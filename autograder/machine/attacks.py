@@ -1,9 +1,9 @@
 """The attack corpus run against our own sandbox: tests/attacks/, one submission a file.
 
-A file's first line names the verdict of each check that the attack is about (`*`: of all others;
-those not named pass), its second line the lowest level that stops it. What an attack finds or
-achieves it returns, and is judged wrong for it. The attacker is told more than any learner could
-know: where the judge is, where its files are, a port on which it listens.
+The first line of a file names the outcome of each check that the attack is about (`*` stands for all others;
+those not named pass), the second line the lowest level that stops it. An attack returns what it finds or
+achieves, and is judged wrong for it. The attacker knows more than any learner could:
+where the judge is, where its files are, a port on which it listens.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import ROOT
+from ..errors import AuthorError
 from ..exercise import reading as exercises
-from ..exercise.edits import replace_definitions
+from ..exercise.edits import definitions, lines_of, replace_definitions
 from ..exercise.model import Exercise
 from ..judging.answers import answers
 from ..judging.session import Session
-from ..judging.verdicts import judge
+from ..judging.verdicts import verdicts_on
 from ..kit.source import defined_names
 from ..limits import Limits
 from ..sandbox.client import Zygote
@@ -33,7 +34,7 @@ MARK = "attention-loot"  # in the name of everything that an attack leaves
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 LIMITS = Limits(request_seconds=3.0, least_seconds=0.8, cpu_seconds=20, memory_megabytes=512)
 HEADER = re.compile(r"# (?P<verdicts>.+)\n# stopped from: (?P<level>\w+)\n")
-TOLD = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
+RIGHT_ANSWER = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
 PROBE = f"""
 def causal_mask(length):
     import builtins, os, sys
@@ -63,30 +64,32 @@ class Attack:
 
 
 def corpus() -> list[Attack]:
-    return [_read(path) for path in sorted(CORPUS.glob("*.py"))]
+    return [_read_attack(path) for path in sorted(CORPUS.glob("*.py"))]
 
 
-def _read(path: Path) -> Attack:
+def _read_attack(path: Path) -> Attack:
     text = path.read_text(encoding="utf-8")
     header = HEADER.match(text)
-    verdicts = dict(part.split(": ") for part in header["verdicts"].split("; "))
+    if header is None:
+        raise AuthorError(f"{path.name}: its first two lines must name the verdicts and the lowest level that stops it")
+    verdicts = (part.split(": ") for part in header["verdicts"].split("; "))
     return Attack(
         path.stem,
-        ast.get_docstring(ast.parse(text)),
-        {check: tuple(v.split("|")) for check, v in verdicts.items()},
+        ast.get_docstring(ast.parse(text)) or path.stem,
+        {check: tuple(allowed.split("|")) for check, allowed in verdicts},
         Level[header["level"]],
         text,
     )
 
 
 class Surroundings:
-    """What there is to be attacked: a file with a secret, and a port that somebody listens on."""
+    """What there is to be attacked: a file with a secret, and an open port."""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         self.canary = Path(self._folder.name, "canary")
         self.canary.write_text("secret")
-        os.chmod(self._folder.name, 0o777)  # nothing but the sandbox is to stand before it
+        os.chmod(self._folder.name, 0o777)  # nothing but the sandbox may protect it
         self.canary.chmod(0o666)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.setblocking(False)
@@ -98,10 +101,10 @@ class Surroundings:
         self._listener.close()
         self._folder.cleanup()
 
-    def told(self) -> str:
-        """Return what the attacker is told, as code."""
-        facts = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
-        return "\n".join(f"{name} = {value!r}" for name, value in facts.items()) + "\n" + TOLD
+    def facts(self) -> str:
+        """Return what the attacker knows, as code."""
+        values = {"CANARY": str(self.canary), "COURSE": str(ROOT), "JUDGE": os.getpid(), "PORT": self._listener.getsockname()[1]}
+        return "\n".join(f"{name} = {value!r}" for name, value in values.items()) + "\n" + RIGHT_ANSWER
 
     def damage(self) -> list[str]:
         """Return what an attack has left or changed; removes it."""
@@ -109,7 +112,7 @@ class Surroundings:
         self.canary.write_text("secret")
         try:
             self._listener.accept()[0].close()
-            found.append("somebody has called from inside")
+            found.append("a connection came from inside")
         except BlockingIOError:
             pass
         left = [path for folder in OPEN_TO_ALL for path in Path(folder).glob(f"{MARK}*")] + [*ROOT.glob(f"{MARK}*")]
@@ -119,39 +122,41 @@ class Surroundings:
 
 
 def attack(one: Attack, zygote: Zygote, around: Surroundings) -> list[str]:
-    """Return in what the attack has succeeded; nothing where it was stopped."""
+    """Return what the attack has achieved; nothing where it was stopped."""
     exercise = exercises.load("single_head")
-    before = descendants(zygote.forkserver.pid)
-    with Session(zygote, exercise, _handed_in(one, exercise, around), LIMITS) as session:
-        found = {v.check: v for v in judge(exercise, session.learner, seed=7)}
+    before = _family(zygote)
+    with Session(zygote, exercise, _handed_in(one, exercise, around.facts()), LIMITS) as session:
+        found = {v.check: v for v in verdicts_on(exercise, session.learner, seed=7)}
     problems = [
         f"{check}: {verdict.outcome.value} ({verdict.reason or verdict.came})"
         for check, verdict in found.items()
         if verdict.outcome.value not in one.expected(check)
     ]
-    left = descendants(zygote.forkserver.pid) - before
+    left = _family(zygote) - before
     return problems + around.damage() + [f"process {pid} was left" for pid in left] + _traces(zygote, exercise)
 
 
+def _family(zygote: Zygote) -> set[int]:
+    return descendants(zygote.forkserver.pid) if zygote.forkserver else set()
+
+
 def _traces(zygote: Zygote, exercise: Exercise) -> list[str]:
-    """Return what the next learner finds of the one before."""
+    """Return what the next learner finds that the attack left."""
     sources = {name: replace_definitions(source, {"causal_mask": PROBE.strip()}) for name, source in answers(exercise).items()}
     with Session(zygote, exercise, sources, LIMITS) as session:
         found = session.learner.causal_mask(3)
     return [] if found == "[]" else [f"the next learner finds {found}"]
 
 
-def _handed_in(one: Attack, exercise: Exercise, around: Surroundings) -> dict[str, str]:
+def _handed_in(one: Attack, exercise: Exercise, facts: str) -> dict[str, str]:
     """Return the right answers with the attack in them."""
-    tree, lines = ast.parse(one.source), one.source.splitlines()
+    lines = one.source.splitlines()
     promised = set().union(*exercise.promised.values())
-    taken = {
-        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in tree.body if getattr(node, "name", None) in promised
-    }
+    taken = {node.name: "\n".join(lines[lines_of(node)]) for node in definitions(one.source) if node.name in promised}
     rest = replace_definitions(one.source, dict.fromkeys(taken, ""))
     sources = {name: replace_definitions(source, taken) for name, source in answers(exercise).items()}
     home = next(name for name, source in sources.items() if defined_names(source) & set(taken or {"causal_mask"}))
-    return {**sources, home: around.told() + rest + "\n\n" + sources[home]}
+    return {**sources, home: facts + rest + "\n\n" + sources[home]}
 
 
 def descendants(pid: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""What this machine offers to the judge, and whether the sandbox holds: `python -m autograder doctor`."""
+"""What this machine offers to judges, and whether the sandbox holds: `python -m autograder doctor`."""
 
 from __future__ import annotations
 
@@ -24,68 +24,64 @@ GOOD, BAD, PLAIN = "good", "bad", "plain"
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One line of the screen: what was asked, what is so, and whether that is as it should be."""
+class Line:
+    """One line of the answer: a subject, what was found, and whether that is as it should be."""
 
-    asked: str
+    subject: str
     found: str
-    mood: str = PLAIN
+    status: str = PLAIN
 
 
-def examine(required: Level, course: Course) -> Iterator[Finding]:
-    """Yield all that there is to say of this machine, the levels of the sandbox first."""
+def examine(required: Level, course: Course) -> Iterator[Line]:
+    """Yield all lines about this machine, the levels of the sandbox first."""
     yield from levels(required)
     yield from kernel()
-    yield Finding("limits", ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(Limits()).items()))
-    yield Finding(
+    yield Line("limits", ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(Limits()).items()))
+    yield Line(
         "versions",
         f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "nbgrader", "ipython")),
     )
-    yield Finding("GPU", torch.cuda.get_device_name() if torch.cuda.is_available() else "none; nothing needs one")
+    yield Line("GPU", torch.cuda.get_device_name() if torch.cuda.is_available() else "none; nothing needs one")
     yield from gradebook(course)
 
 
-def levels(required: Level) -> Iterator[Finding]:
-    """Yield whether each level can be had, by having it."""
-    yield Finding("grading asks for", f"{required.name} (ATTENTION_LEVEL)", PLAIN if required else BAD)
+def levels(required: Level) -> Iterator[Line]:
+    """Yield whether each level works here, by starting a zygote at it."""
+    yield Line("grading asks for", f"{required.name} (ATTENTION_LEVEL)", PLAIN if required else BAD)
     for level in sorted(Level, reverse=True):
         if level is Level.none:
             continue
         try:
             Zygote(level).close()
-            yield Finding(f"level {level.name}", "works here", GOOD)
+            yield Line(f"level {level.name}", "works here", GOOD)
         except Unavailable as error:
-            yield Finding(f"level {level.name}", str(error), BAD if level is required else PLAIN)
+            yield Line(f"level {level.name}", str(error), BAD if level is required else PLAIN)
 
 
-def kernel() -> Iterator[Finding]:
-    """Yield what the levels are made of."""
-    yield Finding("kernel", f"{platform.system()} {platform.release()} ({platform.machine()})")
-    yield Finding("user namespaces", _first_line("/proc/sys/user/max_user_namespaces") + " at most")
-    yield Finding("Landlock", _landlock())
-    yield Finding("seccomp", _first_line("/proc/sys/kernel/seccomp/actions_avail"))
-    yield Finding("bubblewrap", _said(["bwrap", "--version"]) if shutil.which("bwrap") else "not installed")
-    yield Finding(
-        "started by", f"user {os.getuid()}" + (" (root): the sandbox works as a user that owns nothing" if os.getuid() == 0 else "")
-    )
-    yield Finding("Python", f"{Path(sys.executable).resolve()} in {sys.prefix}")
+def kernel() -> Iterator[Line]:
+    """Yield what the levels depend on."""
+    yield Line("kernel", f"{platform.system()} {platform.release()} ({platform.machine()})")
+    yield Line("user namespaces", _first_line("/proc/sys/user/max_user_namespaces") + " at most")
+    yield Line("Landlock", _landlock())
+    yield Line("seccomp", _first_line("/proc/sys/kernel/seccomp/actions_avail"))
+    yield Line("bubblewrap", _output_of(["bwrap", "--version"]) if shutil.which("bwrap") else "not installed")
+    yield Line("started by", f"user {os.getuid()}" + (" (root): the sandbox works as a user that owns nothing" if os.getuid() == 0 else ""))
+    yield Line("Python", f"{Path(sys.executable).resolve()} in {sys.prefix}")
 
 
-def gradebook(course: Course) -> Iterator[Finding]:
-    """Yield where the marks are and whether there is room for more."""
+def gradebook(course: Course) -> Iterator[Line]:
+    """Yield where the marks are, and whether the disk has space for more."""
     from ..exercise.reading import all_names
 
-    yield Finding("course", f"{course.root}: {len(course.submissions(all_names()))} submissions")
-    yield Finding(
-        "gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)"
-    )
+    yield Line("course", f"{course.root}: {len(course.submissions(all_names()))} submissions")
+    yield Line("gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)")
     free = shutil.disk_usage(next(p for p in (course.root, *course.root.parents) if p.exists())).free / 2**30
-    yield Finding("free disk", f"{free:.1f} GiB", GOOD if free > 1 else BAD)
+    yield Line("free disk", f"{free:.1f} GiB", GOOD if free > 1 else BAD)
 
 
 def attack_all(level: Level) -> Iterator[tuple[str, list[str]]]:
-    """Yield each attack that the level is to stop, and in what it has succeeded.
+    """Yield each attack that the level should stop, and what it has achieved.
 
     Raises `Unavailable`.
     """
@@ -97,7 +93,7 @@ def attack_all(level: Level) -> Iterator[tuple[str, list[str]]]:
                     continue
                 try:
                     yield one.title, attack(one, zygote, around)
-                except Exception as error:  # the judge fell: that too is a success of the attack
+                except Exception as error:  # the judge failed: that too is a success of the attack
                     yield one.title, [f"the judge failed: {type(error).__name__}: {error}"]
                     zygote.close()
                     zygote = Zygote(level)
@@ -121,5 +117,5 @@ def _first_line(path: str) -> str:
         return "unknown"
 
 
-def _said(command: list[str]) -> str:
+def _output_of(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()

@@ -1,11 +1,12 @@
 """Make .venv and install the pinned requirements into it.
 
-Runs before anything is installed, under whatever Python there is: standard library only, and
-syntax that an old Python can read far enough to be told that it is too old.
+Runs before anything is installed, under any Python: standard library only, and
+syntax that an old Python can parse, so that it can say that it is too old.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def main():
     free = shutil.disk_usage(ROOT).free / 2**30
     if free < NEEDED_GIGABYTES:
         fail("The environment needs %d GB on this disk and %.1f GB are free." % (NEEDED_GIGABYTES, free))
-    print("Installing the requirements into .venv (once; some minutes) ...", flush=True)
+    print("== packages, into .venv", flush=True)
     run([sys.executable, "-m", "venv", VENV], "Python's venv module does not work here; on Debian, install python3-venv.")
     install([os.path.join(VENV, "bin", "python"), "-m", "pip", "install", "--progress-bar", "off", "--requirement", PINS])
     with open(STAMP, "w") as stamp:
@@ -47,27 +48,52 @@ def installed():
 
 
 def install(pip):
-    """Run pip and show how far it is: a name for each package as its turn comes."""
+    """Run pip and show how far it is, in lines of our own; its words are shown when it fails."""
     with open(PINS) as pins:
-        count = sum("==" in line for line in pins)
-    process = subprocess.Popen(pip, stdout=subprocess.PIPE, universal_newlines=True)
-    done = 0
-    for line in process.stdout:
-        if line.startswith("Collecting "):
-            done += 1
-            if sys.stdout.isatty() or done % 20 == 0:
-                say("  %d of %d  %s" % (done, count, line.split()[1]))
-        elif line.startswith("Installing collected"):
-            say("  unpacking all of them")
-    print("", flush=True)
+        lines = pins.read().splitlines()
+    process = subprocess.Popen(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    said = []
+    met = set()  # type: set[str]
+    for line in process.stdout or ():
+        said.append(line)
+        news = news_in(line, lines, met)
+        if news:
+            say(news)
     if process.wait():
-        fail("The requirements could not be installed: is the package index within reach? pip's own words stand above.")
+        sys.stderr.write("\n" + "".join(reason(said)))
+        fail("The requirements could not be installed: is the package index within reach? pip's own messages are above.")
+    say("%d packages installed" % len(met), last=True)
 
 
-def say(text):
-    """Write a line of progress, over the last one where there is a terminal."""
-    end = "\r" if sys.stdout.isatty() else "\n"
-    sys.stdout.write(text.ljust(60)[:60] + end)
+def news_in(line, pins, met):
+    """Return what a line of pip's tells about how far it is, or None; `met` gets the numbers of the pins that had their turn."""
+    pin = re.search(r"\(from -r .*\(line (\d+)\)\)", line)
+    large = re.match(r"\s+Downloading (\w+)-.* \((\d+)[\d.]* MB\)", line)
+    if pin and pin.group(1) not in met:
+        met.add(pin.group(1))
+        if sys.stdout.isatty() or len(met) % 50 == 0:
+            return "%d of %d  %s" % (len(met), sum("==" in each for each in pins), pins[int(pin.group(1)) - 1].split()[0])
+    if large and int(large.group(2)) >= 100:
+        return "%s: %s MB to download" % large.groups()
+    if "Retrying (" in line:
+        return "the package index does not answer; pip tries again"
+    if line.startswith("Installing collected"):
+        return "unpacking all of them"
+    return None
+
+
+def reason(said):
+    """Return pip's errors with the lines just before them, or its last lines where it names none."""
+    errors = [number for number, line in enumerate(said) if line.lstrip().lower().startswith("error")]
+    return said[max(errors[0] - 3, 0) if errors else -15 :]
+
+
+def say(text, last=False):
+    """Write a line of progress, over the one before where there is a terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text.ljust(60)[:60] + ("\n" if last else "\r"))
+    else:
+        sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

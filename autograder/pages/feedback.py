@@ -1,4 +1,4 @@
-"""One page for one learner: what the judge saw of each check, and what leads on."""
+"""One page for one learner: the verdict on each check, and a question or hint that leads on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..exercise.model import Exercise
 from ..kit.show import evidence
 from ..kit.source import printable
-from ..records.entry import Entry
+from ..records.entry import Entry, total
 
 
 @lru_cache
@@ -21,11 +21,11 @@ def templates() -> Environment:
 
 
 def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | None = None, comments: dict[str, str] | None = None) -> str:
-    """Return the page as HTML that needs nothing but itself.
+    """Return the page as HTML that needs no other file.
 
-    `marks` by check and `comments` by answer cell are a person's, and go before the judge's.
+    `marks` by check and `comments` by answer cell come from a person, and go before the scores of the verdicts.
     """
-    told = entry.scores | (marks or {})
-    about = {"points": sum(exercise.checks.values()), "marks": told, "total": None if None in told.values() else sum(told.values())}
-    shown = {name: printable(text) for name, text in (comments or {}).items()}
-    return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=shown, **about)
+    shown = entry.scores | (marks or {})
+    about = {"points": sum(exercise.checks.values()), "marks": shown, "total": total(shown.values())}
+    texts = {name: printable(text) for name, text in (comments or {}).items()}
+    return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=texts, **about)

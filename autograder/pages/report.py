@@ -1,4 +1,4 @@
-"""One page for the class: marks by check, and which mistakes it makes."""
+"""One page for the class: marks by check, and which mistakes learners make."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIGNS = {
 
 
 def report_page(entries: list[Entry]) -> str:
-    """Return the page as HTML that needs nothing but itself."""
+    """Return the page as HTML that needs no other file."""
     graded = {entry.exercise for entry in entries}
     names = [name for name in exercises.all_names() if name in graded]
     sections = [_section(name, [e for e in entries if e.exercise == name]) for name in names]
@@ -48,7 +48,7 @@ def _section(name: str, entries: list[Entry]) -> dict:
 def _mistakes(exercise: Exercise, entries: list[Entry]) -> list[tuple[str, int]]:
     """Return the named mistakes with the number of learners who made them, the commonest first.
 
-    One that was handed out, to be found and repaired, is nobody's own.
+    A mistake that was handed out, to be found and repaired, was made by nobody.
     """
     handed_out = set(exercise.handed_out.values())
     made = (

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
 from rich.table import Table
 
 from .. import ROOT
@@ -22,10 +23,12 @@ from ..kit.source import printable
 from ..records.entry import Entry
 
 console = Console(soft_wrap=True)
+# Above this, a line for each submission is more than anybody reads: what is shown is a line for each exercise.
+MANY = 30
 
 
 def plain(text: str) -> str:
-    """Return a stranger's text so that the terminal shows it and does nothing else."""
+    """Return a stranger's text so that the terminal only shows it."""
     return escape(printable(text))
 
 
@@ -33,11 +36,17 @@ def short(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
+def watched(text: str, count: int | None = None) -> Callable:
+    """Return what shows a bar, on a terminal, while things that take long to make pass through it."""
+    shown = Console(stderr=True)  # what a command prints may be for machines
+    return lambda things: track(things, text, count, console=shown, transient=True, disable=not shown.is_terminal)
+
+
 @contextmanager
 def progress(count: int) -> Iterator[Callable[[Entry], None]]:
-    """Yield what is to be called with each entry as it is done.
+    """Yield a function to call with each entry when it is done.
 
-    It shows how many there are, at what rate, how long it will take, and what became of them so far. It raises
+    It shows how many there are, at what rate they come, how long it will take, and their results so far. It raises
     KeyboardInterrupt where Ctrl-C was pressed and Python has lost it.
     """
     columns = (
@@ -59,27 +68,26 @@ class _Seen:
         self._count, self._bar, self._pressed = count, bar, pressed
         self._task = bar.add_task("starting the judges", total=count, rate="")
         self._kinds: Counter[str] = Counter()
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
 
     def __call__(self, entry: Entry) -> None:
         if self._pressed:
             raise KeyboardInterrupt
         self._kinds[_kind(entry)] += 1
-        done = self._kinds.total()
-        rate = f"{done / max(time.monotonic() - self._begun, 0.1):.1f} a second"
-        self._bar.update(
-            self._task, advance=1, rate=rate, description=", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
-        )
-        if not console.is_terminal:
-            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry)}")
+        done, so_far = self._kinds.total(), ", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
+        # A narrow terminal is wide enough for the rate or for the counts, not for both.
+        rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second" if console.width >= 100 else ""
+        self._bar.update(self._task, advance=1, rate=rate, description=so_far)
+        if not console.is_terminal and (self._count <= MANY or done % (self._count // 10) == 0):
+            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry) if self._count <= MANY else so_far}")
 
 
 @contextmanager
 def _ctrl_c() -> Iterator[list]:
-    """Yield what is no longer empty when Ctrl-C was pressed.
+    """Yield a list that is no longer empty when Ctrl-C was pressed.
 
-    Python raises KeyboardInterrupt wherever it is at that moment. In a weak reference's callback, of which the
-    database has many, it prints that and goes on; here it is kept, and not printed.
+    Python raises KeyboardInterrupt wherever it is at that moment. In the callback of a weak reference, of which the
+    database has many, it only prints the error and goes on; here the error is kept and not printed.
     """
     pressed: list = []
     handler, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
@@ -88,7 +96,7 @@ def _ctrl_c() -> Iterator[list]:
         pressed.append(about)
         signal.default_int_handler(*about)
 
-    if handler is signal.default_int_handler:  # else it is to be ignored, or another's
+    if handler is signal.default_int_handler:  # else it is ignored, or another handler is set
         signal.signal(signal.SIGINT, note)
     sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
     try:
@@ -99,7 +107,7 @@ def _ctrl_c() -> Iterator[list]:
 
 
 def _kind(entry: Entry) -> str:
-    """Return in two words what became of a submission."""
+    """Return in a few words what became of a submission."""
     if entry.refused:
         return "not judged"
     if entry.score is None:
@@ -116,7 +124,13 @@ def _points(score: float | None) -> str:
 
 
 def print_marks(entries: list[Entry]) -> None:
-    from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands need none of this
+    """Print a line for each submission; where they are many, one for each exercise, and who was not judged."""
+    if len(entries) > MANY:
+        _print_exercises(entries)
+        for entry in (each for each in entries if each.score is None):
+            console.print(_line(entry), highlight=False)
+        return
+    from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands do without
 
     order = all_names()
     table = Table(title="Marks", title_justify="left")
@@ -129,17 +143,41 @@ def print_marks(entries: list[Entry]) -> None:
     console.print(table)
 
 
+def _print_exercises(entries: list[Entry]) -> None:
+    from ..exercise.reading import all_names, load
+
+    title = "Marks, by exercise; each learner's are in the report"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for column in ("exercise", "handed in", "right", "mean", "commonest trouble"):
+        table.add_column(column, no_wrap=column == "exercise")
+    for name in all_names():
+        these = [entry for entry in entries if entry.exercise == name]
+        if not these:
+            continue
+        scores = [entry.score for entry in these if entry.score is not None]
+        average = f"{mean(scores):.1f} of {sum(load(name).checks.values()):g}" if scores else ""
+        right = sum(_kind(entry) == "all right" for entry in these)
+        troubles = Counter(trouble for entry in these for trouble in _troubles(entry)).most_common(1)
+        commonest = "".join(f"{trouble} ({number})" if number > 1 else trouble for trouble, number in troubles)
+        table.add_row(name, str(len(these)), str(right), average, plain(commonest))
+    console.print(table)
+
+
 def _summary(entry: Entry) -> str:
-    """Return in a few words what became of a submission: its commonest trouble, by name if known."""
+    """Return in a few words what went wrong in a submission: its first troubles."""
     if entry.refused:
         return f"not judged: {entry.refused.split(': ', 1)[1].split('. ')[0]}"
-    troubles = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
-    words = dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in troubles)
-    return ", ".join(list(words)[:3]) if words else "all passed"
+    return ", ".join(_troubles(entry)[:3]) or "all passed"
+
+
+def _troubles(entry: Entry) -> list[str]:
+    """Return what went wrong in the checks, each once: a mistake by its name where it is known, else the outcome."""
+    failed = [v for v in entry.verdicts if v.outcome is not Outcome.PASSED]
+    return list(dict.fromkeys(v.mistake.name if v.mistake else v.outcome.value for v in failed))
 
 
 def print_changes(changed: list) -> None:
-    """Print whose marks are others than before, and why."""
+    """Print whose marks differ from those before, and why."""
     if not changed:
         return
     table = Table(title=f"Marks that changed: {len(changed)}", title_justify="left")

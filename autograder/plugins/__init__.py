@@ -1,1 +1,1 @@
-"""What nbgrader calls: autograde, zip_collect, export."""
+"""What nbgrader calls: for autograde, generate_feedback, zip_collect and export."""

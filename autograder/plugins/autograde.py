@@ -1,8 +1,8 @@
-"""Our two steps in nbgrader's own pipeline: the ordinary command and button, and our judge.
+"""Our steps in nbgrader's own pipeline, so that its ordinary command and button judge in the sandbox.
 
-*Rebuild* stands among the sanitizing steps: of what was handed in it keeps the answers' sources.
-*Judge* stands where nbgrader would execute the notebook: it enters verdicts and marks.
-*Page* stands where nbgrader would turn the notebook into feedback: it writes our own page.
+`RebuildNotebook` is one of the sanitizing steps: of what was handed in it keeps the answers' sources.
+`JudgeInSandbox` takes the place of the step that executes the notebook: it enters verdicts and marks.
+`FeedbackExporter` takes the place of the one that turns the notebook into feedback: it writes our own page.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from traitlets import default
 from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
-from ..files import alive, own_name, remove_half_written, write_whole
+from ..files import alive, process_name, remove_half_written, write_whole
 from ..grading import Grader, Work
-from ..intake.reading import read
+from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..kit.source import printable
 from ..limits import asked_limits
 from ..pages.feedback import feedback_page
 from ..pool.base import default_jobs
-from ..pool.choose import judges
-from ..records import gradebook as books
+from ..pool.choose import chosen_judges
+from ..records import gradebook as gradebooks
 from ..records import journal
 from ..records.course import Course
 from ..records.entry import Entry
@@ -44,7 +44,7 @@ from ..sandbox.levels import required
 
 log = getLogger("nbgrader")
 LOCK_SECONDS = 60.0
-BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from Rebuild until Judge
+BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from RebuildNotebook until JudgeInSandbox
 WHOLE = (
     b"\n}",
     b"\n}\n",
@@ -59,21 +59,21 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
         try:
-            read(Path(path), learner, exercises.load(name))
+            read_submission(Path(path), learner, exercises.load(name))
         except Refused as error:
             log.error("Not judged: %s/%s: %s", printable(learner), name, error)
             notebooks.remove(path)
 
 
 def take_back(course: Course) -> list[Path]:
-    """Remove what a killed `nbgrader autograde` left; return the folders of autograded/ that it was at.
+    """Remove what a killed `nbgrader autograde` left in autograded/; return the folders.
 
-    nbgrader takes any folder there for a finished one, and would never judge that submission.
+    nbgrader takes any folder there for a finished one, and would never judge that submission again.
     """
     remove_half_written(course.root, *course.written)
     folders = [f for f in course.root.glob("autograded/*/*") if f.is_dir() and _left(f)]
     if folders:
-        time.sleep(1)  # a living one may be writing just now
+        time.sleep(1)  # a living process may be writing just now
     left = [f for f in folders if _left(f)]
     for folder in left:
         log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
@@ -82,29 +82,29 @@ def take_back(course: Course) -> list[Path]:
 
 
 def _left(folder: Path) -> bool:
-    """Return whether the notebook there is not whole, or bears the name of a judge that is gone."""
+    """Return whether the notebook there is not whole, or names a process that is gone as the one that judges it."""
     try:
         text = (folder / f"{folder.name}.ipynb").read_bytes()
         if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
-            return False  # the formgrader asks this of a whole class at each click: no time to parse
-        judge = json.loads(text)["metadata"].get(BEING_JUDGED)
+            return False  # the formgrader runs this for a whole class at each click: parsing would take too long
+        process = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True
-    return judge is not None and not alive(judge)
+    return process is not None and not alive(process)
 
 
-class Rebuild(NbGraderPreprocessor):
+class RebuildNotebook(NbGraderPreprocessor):
     """Replaces the notebook by the released one with the learner's answers in it."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission = _submission(resources)
         _leave_no_extras(Course(), submission)
         new = rebuilt(exercises.load(submission.exercise), submission)
-        new.metadata[BEING_JUDGED] = own_name()
+        new.metadata[BEING_JUDGED] = process_name()
         return new, resources
 
 
-class Judge(NbGraderPreprocessor):
+class JudgeInSandbox(NbGraderPreprocessor):
     """Judges the answers in the sandbox and writes the marks into the gradebook."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
@@ -112,15 +112,15 @@ class Judge(NbGraderPreprocessor):
         exercise = exercises.load(submission.exercise)
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
-            with books.opened(resources["nbgrader"]["db_url"]) as gradebook:
-                by_hand = books.record(gradebook, [entry])[entry.of]
+            with gradebooks.opened(resources["nbgrader"]["db_url"]) as gradebook:
+                by_hand = gradebooks.record(gradebook, [entry])[entry.of]
             write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, by_hand.marks, by_hand.comments))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 
 
 def _leave_no_extras(course: Course, submission: Submission) -> None:
-    """Remove what nbgrader copied of other files that were handed in: nobody asked for them."""
+    """Remove the other files that were handed in and that nbgrader has copied: the exercise does not ask for them."""
     folder = course.autograded(submission.learner, submission.exercise).parent
     for path in [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]:
         name = path.relative_to(folder)
@@ -128,7 +128,7 @@ def _leave_no_extras(course: Course, submission: Submission) -> None:
             path.unlink()
 
 
-class Page(Exporter):
+class FeedbackExporter(Exporter):
     """Our feedback page, with the marks and comments that a person gave in the formgrader."""
 
     @default("file_extension")
@@ -136,41 +136,41 @@ class Page(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
-        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader enters marks and comments
+        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader puts in marks and comments
         about = resources["nbgrader"]
-        entry = journal.read(Course(), about["student"], about["assignment"])
+        entry = journal.read_entry(Course(), about["student"], about["assignment"])
         if entry is None:
             raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
         given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
-        marks = {name: told["score"] for name, told in given.items() if told.get("score") is not None}
-        comments = {name: told["comment"] for name, told in given.items() if told.get("comment")}
+        marks = {name: each["score"] for name, each in given.items() if each.get("score") is not None}
+        comments = {name: each["comment"] for name, each in given.items() if each.get("comment")}
         return feedback_page(entry, exercises.load(entry.exercise), marks, comments), resources
 
 
 class Ahead:
-    """Judges the submissions that nbgrader will come to while it is busy with one: it takes them one by one."""
+    """Judges the next submissions while nbgrader, which takes them one by one, is busy with the present one."""
 
     def __init__(self, course: Course, folders: Collection[str], forkserver: ForkServer):
         self.folders = folders
         self._learners = [Path(folder).parts[-2] for folder in sorted(folders)]
         self._place = {learner: place for place, learner in enumerate(self._learners)}
-        self._begun: dict[str, Work] = {}
+        self._started: dict[str, Work] = {}
         self._stack = ExitStack()
-        self._judges = self._stack.enter_context(judges(min(default_jobs(), len(folders)), forkserver.level, forkserver=forkserver))
+        self._judges = self._stack.enter_context(chosen_judges(min(default_jobs(), len(folders)), forkserver.level, forkserver=forkserver))
         self._grader = Grader(course, asked_limits(), level=forkserver.level, judges=self._judges)
 
     def close(self) -> None:
         self._stack.close()
 
     def entry(self, submission: Submission) -> Entry:
-        """Return what the judge says of one."""
-        begun = self._begun.pop(submission.learner, None)
-        work = begun if begun and begun.submission == submission else self._grader.begin(submission)
+        """Return the entry for one of them."""
+        started = self._started.pop(submission.learner, None)
+        work = started if started and started.submission == submission else self._grader.start(submission)
         self._look_ahead(submission)
         try:
             return self._grader.finish(work)
         except KeyboardInterrupt:
-            self._judges.end()  # else the process would wait for all that was begun
+            self._judges.end()  # else the process would wait for all that was started
             raise
 
     def is_last(self, submission: Submission) -> bool:
@@ -179,18 +179,18 @@ class Ahead:
     def _look_ahead(self, now: Submission) -> None:
         place = self._place[now.learner] + 1
         for learner in self._learners[place : place + self._judges.ahead]:
-            if learner not in self._begun:
+            if learner not in self._started:
                 try:
                     path = self._grader.course.handed_in(learner, now.exercise)
-                    self._begun[learner] = self._grader.begin(read(path, learner, exercises.load(now.exercise)))
+                    self._started[learner] = self._grader.start(read_submission(path, learner, exercises.load(now.exercise)))
                 except Refused:
                     pass  # it is refused when its turn comes
 
 
 class _Runs:
-    """The judges of the run that this process is at.
+    """The judges of the present run in this process.
 
-    A server, such as the formgrader's, sees many runs, most of one submission. The fork server stays for the next: it needs a second to import torch.
+    A server such as the formgrader's has many runs, most of one submission. The fork server stays for the next run, because it needs a second to import torch.
     """
 
     now: Ahead | None = None
@@ -198,7 +198,7 @@ class _Runs:
 
     @classmethod
     def entry(cls, course: Course, submission: Submission, folders: Collection[str]) -> Entry:
-        """Return what the judge says; judges start with the first submission of a run and end with the last."""
+        """Return the entry for a submission; judges start with the first one of a run and end with the last."""
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
             clear_if_changed(exercises.SOLUTIONS)
@@ -210,7 +210,7 @@ class _Runs:
 
     @classmethod
     def _forkserver(cls) -> ForkServer:
-        """Return one that lives, at the level that is asked for now."""
+        """Return a fork server that runs, at the level that is asked for now."""
         if cls.forkserver is None or not cls.forkserver.alive or cls.forkserver.level is not required():
             cls.end()
             cls.forkserver = ForkServer(required())
@@ -237,4 +237,4 @@ atexit.register(_Runs.end)
 def _submission(resources: dict) -> Submission:
     about, course = resources["nbgrader"], Course()
     exercise = exercises.load(about["assignment"])
-    return read(course.handed_in(about["student"], exercise.name), about["student"], exercise)
+    return read_submission(course.handed_in(about["student"], exercise.name), about["student"], exercise)

@@ -1,7 +1,7 @@
-"""Collecting what a learning platform packed: archives are strangers' bytes too.
+"""Collecting the archives of a learning platform, which are strangers' bytes too.
 
 nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes out of an archive only
-notebooks and scripts of the exercise, as plain files, counting bytes as they come; it believes no
+notebooks and scripts of the exercise, as plain files, and counts the bytes as they come; it believes no
 size, name or kind that the archive states. The *collector* says whose each file is.
 """
 
@@ -36,7 +36,7 @@ PACK_ANEW = "Pack it anew with nothing but notebooks in it, or put the notebook 
 
 
 class Extractor(ExtractorPlugin):
-    """Takes the exercise's notebooks and scripts out of archives and leaves all else."""
+    """Takes the exercise's notebooks and scripts out of archives and leaves everything else."""
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
         exercise = self.parent.coursedir.assignment_id
@@ -51,8 +51,8 @@ class Extractor(ExtractorPlugin):
 class Collector(FileNameCollectorPlugin):
     """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree.
 
-    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is nobody's:
-    the platform named the folder after who handed in, and that learner named the file.
+    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is refused:
+    the platform named the folder after the learner who handed in, who named the file.
     """
 
     def __init__(self, **more):
@@ -62,14 +62,14 @@ class Collector(FileNameCollectorPlugin):
     def collect(self, submitted_file: str) -> dict | None:
         path, exercise = Path(submitted_file), self.parent.coursedir.assignment_id
         try:
-            told = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
-            return self._checked(told or {}, path, exercise)
+            fields = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
+            return self._checked(fields or {}, path, exercise)
         except Refused as refusal:
             self.log.error("Not collected: %s", refusal)
             return None
 
     def _learner_of(self, path: Path, exercise: str) -> str:
-        """Return the one learner that names tell of; an archive's own name counts where no other does."""
+        """Return the one learner whom names point to; an archive's own name counts where there is no other."""
         folder, archives = (
             Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory)
         )
@@ -79,24 +79,24 @@ class Collector(FileNameCollectorPlugin):
         named = dict.fromkeys([*inside.relative_to(archive).parts[:-1], before.group(1) if before else ""])  # each once, outermost first
         learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
         if len(learners) > 1:
-            told = ", ".join(map(repr, learners))
+            several = ", ".join(map(repr, learners))
             raise Refused(
                 repr(str(inside)),
-                f"its name and its folders tell of different learners ({told})",
+                f"its name and its folders tell of different learners ({several})",
                 "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp",
             )
         return learners[0]
 
-    def _checked(self, told: dict, path: Path, exercise: str) -> dict:
-        learner = check_learner(told.get("student_id") or "")
-        if learner in self._seen and not told.get("timestamp"):
+    def _checked(self, fields: dict, path: Path, exercise: str) -> dict:
+        learner = check_learner(fields.get("student_id") or "")
+        if learner in self._seen and not fields.get("timestamp"):
             raise Refused(
                 f"{path.parent.name}/{path.name}",
                 f"there is another file of {learner}'s for {exercise}",
                 "Leave the right one in the archive folder and collect again",
             )
         self._seen.add(learner)
-        return {**told, "student_id": learner, "file_id": exercise}
+        return {**fields, "student_id": learner, "file_id": exercise}
 
 
 def is_wanted(name: str, exercise: str) -> bool:
@@ -136,7 +136,7 @@ def _taken(path: Path, target: Path, exercise: str) -> list[Refused]:
             if path.suffix in ARCHIVES:
                 raise Refused(where, "this kind of archive is not opened", "Pack it as .zip")
             if is_wanted(path.name, exercise):
-                _write(_read(file, where), target, where)
+                _write(_read_capped(file, where), target, where)
     except Refused as refusal:
         return [refusal]
     return []
@@ -155,13 +155,13 @@ def _opened(path: Path, where: str):
 
 
 class _Archive:
-    """A zip archive of which nothing is believed; raises `Refused` if it is none."""
+    """A zip archive, whose statements about itself are not believed; raises `Refused` if it is not one."""
 
     def __init__(self, file, where: str, exercise: str):
         self._where, self._exercise = where, exercise
         self._left = MOST_AT_REST + MOST_GROWTH * os.fstat(file.fileno()).st_size
         try:
-            self._zip = zipfile.ZipFile(_Sipped(file))
+            self._zip = zipfile.ZipFile(_ReadInPieces(file))
         except BROKEN as error:
             raise Refused(where, f"it is not a zip archive that can be read ({error})", PACK_ANEW) from None
         self._members = self._zip.infolist()
@@ -171,7 +171,7 @@ class _Archive:
 
     def unpack(self, target: Path) -> list[Refused]:
         """Write the wanted members below `target`; return a refusal for each that may not be taken."""
-        refusals = []
+        refusals: list[Refused] = []
         for member in self._members:
             where = f"{self._where}, {member.filename[:200]!r}"
             if self._left < 0:
@@ -197,7 +197,7 @@ class _Archive:
             )
         if is_wanted(member.filename, self._exercise):
             self._check_member(member, where)
-            _write(self._read(member, where), target / member.filename, where)
+            _write(self._read_member(member, where), target / member.filename, where)
 
     def _check_member(self, member: zipfile.ZipInfo, where: str) -> None:
         kind = stat.S_IFMT(member.external_attr >> 16)
@@ -211,10 +211,10 @@ class _Archive:
             if found:
                 raise Refused(where, what, PACK_ANEW)
 
-    def _read(self, member: zipfile.ZipInfo, where: str) -> bytes:
+    def _read_member(self, member: zipfile.ZipInfo, where: str) -> bytes:
         try:
             with self._zip.open(member) as file:
-                return _read(file, where, self._count)
+                return _read_capped(file, where, self._count)
         except BROKEN as error:
             raise Refused(where, f"it is broken ({error})", PACK_ANEW) from None
 
@@ -222,25 +222,30 @@ class _Archive:
         self._left -= size
 
 
-class _Sipped(io.BufferedIOBase):
-    """A file of which nobody reads much at once: an archive says itself how long its table is."""
+class _ReadInPieces(io.BufferedIOBase):
+    """A file that is never read in large pieces, since an archive itself states how long its table is."""
 
     def __init__(self, file):
         self._file = file
-        self.seek, self.tell = file.seek, file.tell
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
 
     def seekable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(min(size, MOST_TABLE + 1) if size >= 0 else MOST_TABLE + 1)
+    def read(self, size: int | None = -1) -> bytes:
+        data = self._file.read(MOST_TABLE + 1 if size is None or size < 0 else min(size, MOST_TABLE + 1))
         if len(data) > MOST_TABLE:
             raise zipfile.BadZipFile("its table of contents is too long")
         return data
 
 
-def _read(file, where: str, count=lambda size: None) -> bytes:
-    """Return what is in a file; raises `Refused` when it is too much, whatever was announced."""
+def _read_capped(file, where: str, count=lambda size: None) -> bytes:
+    """Return the content of a file; raises `Refused` when it is too long, whatever was stated."""
     data = bytearray()
     while piece := file.read(MEGABYTE):
         count(len(piece))

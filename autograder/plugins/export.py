@@ -1,6 +1,6 @@
 """Marks as CSV that a spreadsheet reads as text and numbers, and never as formulas.
 
-nbgrader's own exporter writes no quotes, runs what begins with `=` and tells only the sum.
+nbgrader's own exporter writes no quotes, lets spreadsheets compute what begins with `=`, and gives only the sum.
 """
 
 from __future__ import annotations

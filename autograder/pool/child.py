@@ -18,30 +18,30 @@ DIE_WITH_PARENT = 1  # of prctl
 
 
 def main(link: Connection, level: Level, forkserver: socket.socket) -> None:
-    """Judge what comes through the link. The zygote comes from the fork server, as soon as this process has begun."""
-    from ..judging import one  # here, in the judge: torch has been imported there
+    """Judge the tasks that come through the link. Its zygote is forked as soon as this process runs."""
+    from ..judging import judge  # here, in the judge: torch has been imported there
 
-    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # with the server that forked it
+    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL)  # when the process that forked it ends
     threading.Thread(target=_end_with_the_run, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that grades, which ends this one
     signal.signal(signal.SIGTERM, _leave)
-    one.use_forkserver(forkserver)
+    judge.use_forkserver(forkserver)
     try:
-        one.own_zygote(level)
+        judge.own_zygote(level)
     except CannotGoOn:
-        pass  # the first task will tell
+        pass  # the first task reports it
     while True:
         try:
             task = link.recv_bytes()
         except EOFError:
-            return one.close()
-        link.send_bytes(_answer(one.judged_text, task.decode()))
+            return judge.close()
+        link.send_bytes(_answer(judge.verdicts_on_text, task.decode()))
 
 
-def _answer(judged_text, task: str) -> bytes:
+def _answer(verdicts_on_text, task: str) -> bytes:
     """Return the answer to a task as one object of JSON: its verdicts, or why there are none."""
     try:
-        answer = {"verdicts": judged_text(task)}
+        answer = {"verdicts": verdicts_on_text(task)}
     except CannotGoOn as error:
         answer = {"cannot_go_on": str(error)}
     except Exception as error:
@@ -60,7 +60,7 @@ def answer_of(data: bytes) -> str:
 
 
 def _end_with_the_run() -> None:
-    """End this process when the one that it judges for is gone, however that ended: it may be in the middle of a long submission."""
+    """End this process when the one that it judges for is gone, however that ended: this one may be in the middle of a long task."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -68,7 +68,7 @@ def _end_with_the_run() -> None:
 
 
 def _leave(*about_the_signal) -> None:
-    from ..judging import one
+    from ..judging import judge
 
-    one.close()
+    judge.close()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Which judges there are: in this process, in several of this machine, or on a cluster."""
+"""The choice of judges: this process, several on this machine, or a cluster."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import Level, required
 from .base import AHEAD, Judges
 from .here import Here
-from .processes import Pool
+from .processes import Processes
 
 
 @contextmanager
-def judges(jobs: int, level: Level | None, cluster: str | None = None, forkserver: ForkServer | None = None) -> Iterator[Judges]:
-    """Yield so many judges, or those of a cluster; they end with the block, at once if it ends in an error.
+def chosen_judges(jobs: int, level: Level | None, cluster: str | None = None, forkserver: ForkServer | None = None) -> Iterator[Judges]:
+    """Yield `jobs` judges, or those of a cluster; they end with the block, at once if it ends in an error.
 
-    Zygotes come from `forkserver`, if it has been started already, and else from one that is started and ended here.
+    Their zygotes come from `forkserver`, if one runs already, and otherwise from one that is started and ended here.
     """
     level = required() if level is None else level
     if cluster:
@@ -25,7 +25,7 @@ def judges(jobs: int, level: Level | None, cluster: str | None = None, forkserve
         return
     with (
         nullcontext(forkserver) if forkserver else ForkServer(level) as server,
-        _ended(Here(server) if jobs == 1 else Pool(jobs, server)) as found,
+        _ended(Here(server) if jobs == 1 else Processes(jobs, server)) as found,
     ):
         yield found
 

@@ -10,26 +10,26 @@ from .base import Judges
 
 
 class Here(Judges):
-    """Judges in this process, while it is asked to."""
+    """This process as the only judge: `submit` returns when the task is judged."""
 
     def __init__(self, forkserver: ForkServer | None = None):
         self._forkserver = forkserver
-        self._judging: ModuleType | None = None  # it needs torch, and is imported for the first submission
+        self._judge: ModuleType | None = None  # it imports torch, so not before the first task
 
-    def judge(self, task: str) -> Future[str]:
-        if self._judging is None:
-            from ..judging import one
+    def submit(self, task: str) -> Future[str]:
+        if self._judge is None:
+            from ..judging import judge
 
-            self._judging = one
-            one.use_forkserver(self._forkserver.link if self._forkserver else None)
+            self._judge = judge
+            judge.use_forkserver(self._forkserver.link if self._forkserver else None)
         future: Future[str] = Future()
         try:
-            future.set_result(self._judging.judged_text(task))
+            future.set_result(self._judge.verdicts_on_text(task))
         except Exception as error:
             future.set_exception(error)
         return future
 
     def close(self) -> None:
-        if self._judging is not None:
-            self._judging.use_forkserver(None)
-            self._judging.close()
+        if self._judge is not None:
+            self._judge.use_forkserver(None)
+            self._judge.close()

@@ -1,6 +1,7 @@
-"""The process that judges are forked from. It imports torch once for all of them, while the command that began it imports nbgrader and what else enters marks.
+"""The process that judges are forked from, which imports torch once for all of them.
 
-So this module, and whatever is imported before it is asked, must not import torch.
+Meanwhile the command that started it imports nbgrader and what else it needs to enter marks. So this module, and whatever
+is imported before `context` is called, must not import torch.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from multiprocessing.context import ForkServerContext
 
 
 def context() -> ForkServerContext:
-    """Start that process if it does not run; return the context in which it forks."""
+    """Return the multiprocessing context that forks from that process, which is started if it does not run."""
     # Not by a fork of this process: it may have threads.
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["autograder.judging.one"])
+    found.set_forkserver_preload(["autograder.judging.judge"])
     forkserver.ensure_running()
     return found

@@ -1,7 +1,7 @@
-"""Judges in processes of their own: for each a pipe, and a thread of this process that hands it one task after the other.
+"""Judges in processes of their own: each has a pipe, and a thread of this process that hands it one task after the other.
 
-Not the standard library's pool of processes: its judges would share two queues and their locks, and whichever is killed
-while it holds one keeps all others waiting, or takes what they were at with it. Here a judge that dies costs what it was at.
+The standard library's pool of processes will not do: its processes share two queues and their locks, and one that is killed
+while it holds a lock keeps all others waiting, or takes their tasks with it. Here a judge that dies costs only its own task.
 """
 
 from __future__ import annotations
@@ -23,26 +23,30 @@ LEAVE_SECONDS = 10  # for a judge that is asked to go
 
 
 @dataclass(frozen=True)
-class _Order:
-    """A task and where its verdicts are waited for."""
+class _PendingTask:
+    """A task, and the future that gets its verdicts."""
 
     task: str
     verdicts: Future[str]
 
 
-class Pool(Judges):
-    """So many judges, each started anew when it has died."""
+class Processes(Judges):
+    """Judges in so many processes, each started anew when it has died."""
 
     def __init__(self, jobs: int, forkserver: ForkServer):
-        self.ahead = AHEAD * jobs
-        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._jobs = jobs
+        self._tasks: SimpleQueue[_PendingTask | None] = SimpleQueue()
         self._over = threading.Event()
-        self._judges = [_Judge(forkserver, self._orders, self._over) for _ in range(jobs)]
+        self._judges = [_Judge(forkserver, self._tasks, self._over) for _ in range(jobs)]
 
-    def judge(self, task: str) -> Future[str]:
-        order = _Order(task, Future())
-        self._orders.put(order)
-        return order.verdicts
+    @property
+    def ahead(self) -> int:
+        return AHEAD * self._jobs
+
+    def submit(self, task: str) -> Future[str]:
+        pending = _PendingTask(task, Future())
+        self._tasks.put(pending)
+        return pending.verdicts
 
     def close(self) -> None:
         self._dismiss()
@@ -59,15 +63,15 @@ class Pool(Judges):
 
     def _dismiss(self) -> None:
         for _ in self._judges:
-            self._orders.put(None)
+            self._tasks.put(None)
 
 
 class _Judge:
-    """One judge: its process, and the thread that talks to it. The process starts at once, and so does its zygote."""
+    """One judge: its process, and the thread that talks to it. The process and its zygote start at once."""
 
-    def __init__(self, forkserver: ForkServer, orders: SimpleQueue[_Order | None], over: threading.Event):
-        self._forkserver, self._orders, self._over = forkserver, orders, over
-        self._lock = threading.Lock()  # of the process: one thread starts it, another may stop it
+    def __init__(self, forkserver: ForkServer, tasks: SimpleQueue[_PendingTask | None], over: threading.Event):
+        self._forkserver, self._tasks, self._over = forkserver, tasks, over
+        self._lock = threading.Lock()  # guards the process: one thread starts it, another may stop it
         self._process: BaseProcess | None = None
         self._link: Connection | None = None
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -77,14 +81,14 @@ class _Judge:
         self._thread.join()
 
     def stop(self) -> None:
-        """End the process, whatever it is at; its thread sees that and ends too."""
+        """End the process, in the middle of a task too; its thread sees that and ends."""
         with self._lock:
             process = self._process
         if process is None:
             return
         process.terminate()
         process.join(LEAVE_SECONDS)
-        if process.is_alive():  # somebody has stopped it, and it hears nothing
+        if process.is_alive():  # it has been stopped, and no signal but this one reaches it
             process.kill()
             process.join()
 
@@ -92,18 +96,18 @@ class _Judge:
         try:
             self._start()
         except CannotGoOn:
-            pass  # the first task will tell
-        while (order := self._orders.get()) is not None:
-            if order.verdicts.set_running_or_notify_cancel():
-                self._judge(order)
+            pass  # the first task reports it
+        while (pending := self._tasks.get()) is not None:
+            if pending.verdicts.set_running_or_notify_cancel():
+                self._have_judged(pending)
         self._leave()
 
-    def _judge(self, order: _Order) -> None:
+    def _have_judged(self, pending: _PendingTask) -> None:
         """Have a task judged; the future gets the verdicts, or why there are none."""
         try:
-            order.verdicts.set_result(self._answer(order.task))
+            pending.verdicts.set_result(self._answer(pending.task))
         except Exception as error:
-            order.verdicts.set_exception(error)
+            pending.verdicts.set_exception(error)
 
     def _answer(self, task: str) -> str:
         """Return the verdicts; raises `CannotGoOn`, `JudgeDied`."""
@@ -116,7 +120,7 @@ class _Judge:
             raise JudgeDied("the process that judged it ended") from None
 
     def _start(self) -> Connection:
-        """Return the link to the process, started if there is none; raises `CannotGoOn` where that fails time after time."""
+        """Return the link to the process, started if there is none; raises `CannotGoOn` where that fails again and again."""
         reason = "they end as soon as they have begun"
         for _ in range(STARTS):
             if self._over.is_set():
@@ -125,7 +129,7 @@ class _Judge:
                 break
             try:
                 self._start_once()
-            except (EOFError, OSError) as error:  # what starts it was itself ended
+            except (EOFError, OSError) as error:  # the process that it is forked from was ended
                 reason = f"{type(error).__name__}: {error}"
         if self._link is not None:
             return self._link
@@ -143,7 +147,7 @@ class _Judge:
             self._process, self._link = process, mine
 
     def _leave(self) -> None:
-        """Let the process go: it ends when its link does."""
+        """End the process: close its link, and stop it."""
         if self._link is not None:
             self._link.close()
         if self._process is not None:

@@ -1,1 +1,1 @@
-"""What is kept of a course: its folders, the journal of verdicts, the gradebook, annotated notebooks."""
+"""The records of a course: its folders, the journal of verdicts, the gradebook, annotated notebooks."""

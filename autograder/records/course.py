@@ -1,4 +1,4 @@
-"""Where a course's learners live: _course/ and what is in it."""
+"""The folder of a course, _course/, and what is in it."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ class Course:
         """Return the number that all hidden tests of this course draw from: drawn once, then kept.
 
         It is the same for everybody, so that all answer the same questions, and a second grading
-        gives the same marks. Deleting the file draws a new one.
+        gives the same marks. Where the file is deleted, a new number is drawn.
         """
         path = self.root / "seed"
         if not path.is_file():
             write_whole(path, f"{secrets.randbits(63)}\n")
-        told = path.read_text(encoding="utf-8").strip()
-        if not told.isdecimal():
+        text = path.read_text(encoding="utf-8").strip()
+        if not text.isdecimal():
             raise CannotGoOn(
-                f"{path} must hold one number and holds {told[:40]!r}. Write the course's number back, or delete the file: then a new one is drawn, and all is judged again"
+                f"{path} must hold one number and holds {text[:40]!r}. Write the course's number back, or delete the file: then a new one is drawn, and all is judged again"
             )
-        return int(told)
+        return int(text)

@@ -1,10 +1,17 @@
-"""What became of one submission."""
+"""The result of one submission."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..kit.outcome import Outcome, Verdict
+
+
+def total(scores: Iterable[float | None]) -> float | None:
+    """Return the sum; None where one of them is still to come."""
+    known = list(scores)
+    return None if None in known else sum(score for score in known if score is not None)
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,9 @@ class Entry:
     @property
     def score(self) -> float | None:
         """Return the points in all; None if it was refused or a check is still to be judged."""
-        scores = self.scores.values()
-        return None if self.refused or None in scores else sum(scores)
+        return None if self.refused else total(self.scores.values())
 
     @property
     def settled(self) -> bool:
-        """Return whether nothing of it has to be judged again."""
+        """Return whether all of it is judged, and none of it has to be judged again."""
         return bool(self.verdicts) and all(v.outcome is not Outcome.JUDGE_FAILED for v in self.verdicts)

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, written by one hand and in nbgrader's own schema."""
+"""nbgrader's gradebook, written by one process and in nbgrader's own schema."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
 from nbgrader import api
 from nbgrader.api import (
+    Base,
     BaseCell,
     Comment,
     Grade,
@@ -44,24 +45,24 @@ from ..kit.cells import SETUP
 from .entry import Entry
 
 log = getLogger("autograder")
-PATIENCE = 60.0  # seconds that SQLite waits for a locked gradebook
-SAY_AFTER = 3.0
+PATIENCE = 60.0  # seconds for which SQLite waits for a locked gradebook
+WARN_AFTER = 3.0  # seconds
 
 
-def find_own_commands() -> None:
-    """Put this environment's commands on the path: `nbgrader db upgrade` calls alembic by name."""
-    own = str(Path(sys.executable).parent)
+def put_commands_on_path() -> None:
+    """Put the commands of this Python's environment on the path: `nbgrader db upgrade` calls alembic by name."""
+    folder = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", "")
-    if own not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([own, path])
+    if folder not in path.split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([folder, path])
 
 
-def ask_no_program() -> None:
-    """Let a new gradebook learn its version from nbgrader's own folder: nbgrader would start a program to read it there."""
+def read_schema_version_here() -> None:
+    """Read the schema's version, for a new gradebook, in this process: nbgrader would start a program for it."""
     api.get_alembic_version = lambda: ScriptDirectory(str(Path(api.__file__).parent / "alembic")).get_current_head()
 
 
-def be_patient() -> None:
+def wait_for_locks() -> None:
     """Let every gradebook that this process opens wait while another program holds it.
 
     Not by `?timeout=` in the URL: `nbgrader db upgrade` takes all of the URL for a file's name.
@@ -77,17 +78,17 @@ def _wait_when_locked(connection, record) -> None:
 
 def opened(url: str) -> Gradebook:
     """Return the gradebook at `url`, made if there is none; raises `GradebookBusy` or `NoSpace`."""
-    ask_no_program()
-    be_patient()
+    read_schema_version_here()
+    wait_for_locks()
     if make_url(url).get_backend_name() != "sqlite":
-        with _in_words(url):
+        with _errors_for_people(url):
             return Gradebook(url)
-    with _in_words(url):
-        _make(Path(make_url(url).database))
-        with _said():
+    with _errors_for_people(url):
+        _make(Path(make_url(url).database or ""))
+        with _warn_when_waiting():
             gradebook = Gradebook(url)
-    # What is read for a change must not change until the change is made, and the wait comes first.
-    event.listen(gradebook.engine, "begin", _begin_at_once)
+    # What is read for a change must stay as it is until the change is made, so the write lock is taken first.
+    event.listen(gradebook.engine, "begin", _begin_immediate)
     return gradebook
 
 
@@ -104,55 +105,55 @@ def _make(path: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _begin_at_once(connection: Connection) -> None:
-    with _said():
+def _begin_immediate(connection: Connection) -> None:
+    with _warn_when_waiting():
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 @contextmanager
-def _said() -> Iterator[None]:
-    """Say so when this takes long. SQLite waits by itself and tells nobody."""
-    words = Timer(SAY_AFTER, log.warning, ["The gradebook is in use by another program; waiting for up to %g seconds.", PATIENCE])
-    words.daemon = True
-    words.start()
+def _warn_when_waiting() -> Iterator[None]:
+    """Log a warning when this takes long, because SQLite waits without one."""
+    timer = Timer(WARN_AFTER, log.warning, ["The gradebook is in use by another program; waiting for up to %g seconds.", PATIENCE])
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        words.cancel()
+        timer.cancel()
 
 
 @contextmanager
-def _in_words(url: str) -> Iterator[None]:
-    """Raise what a database says of being locked, full or away as an error for a person."""
+def _errors_for_people(url: str) -> Iterator[None]:
+    """Raise a database's errors about being locked, full or out of reach as errors for people."""
     try:
         yield
     except (OperationalError, InvalidEntry) as error:
-        path = make_url(url).database
+        path = make_url(url).database or ""
         if make_url(url).get_backend_name() != "sqlite":
             raise GradebookAway(make_url(url).render_as_string(hide_password=True), str(getattr(error, "orig", error))) from error
         if "database is locked" in str(error):
             raise GradebookBusy(path) from error
         if "database or disk is full" in str(error):
-            raise NoSpace(path) from error
+            raise NoSpace(Path(path)) from error
         raise
 
 
 @contextmanager
 def whole(gradebook: Gradebook) -> Iterator[None]:
-    """Make one transaction of what is done inside: all of it is entered, or nothing.
+    """Make what is done inside one transaction: all of it is entered, or nothing.
 
-    nbgrader's functions commit at each step. Here they join a transaction that is not theirs,
-    and their commits do no more than write the rows into it.
+    nbgrader's functions commit at each step. Here they join our transaction,
+    and their commits only write the rows into it.
     """
     session, engine = gradebook.db, gradebook.engine
-    with _in_words(str(engine.url)), _quiet(), engine.connect() as connection:
+    with _errors_for_people(str(engine.url)), _quiet(), engine.connect() as connection:
         transaction = connection.begin()
         session.remove()
         session.configure(bind=connection, join_transaction_mode="rollback_only")
         try:
             yield
             session.flush()
-            with _said():  # readers can keep a commit waiting, too
+            with _warn_when_waiting():  # readers too can keep a commit waiting
                 transaction.commit()
         finally:
             session.remove()
@@ -161,7 +162,7 @@ def whole(gradebook: Gradebook) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep nbgrader from printing a traceback for each error that it hands on to us anyway."""
+    """Keep nbgrader from printing a traceback for each error, since the errors reach us anyway."""
     before, app_log.disabled = app_log.disabled, True
     try:
         yield
@@ -174,13 +175,13 @@ def prepare(gradebook: Gradebook, url: str, exercise: Exercise) -> None:
 
     Raises `MarksByHand` if the exercise has lost a cell that a person has marked.
     """
-    about = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
+    resources = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
     notebook = source_notebook(exercise)
     with whole(gradebook):
         gradebook.update_or_create_assignment(exercise.name)
         _follow_changes(gradebook, exercise)
         for step in (LockCells(), ComputeChecksums(), SaveCellsHere(gradebook)):
-            notebook, about = step.preprocess(notebook, about)
+            notebook, resources = step.preprocess(notebook, resources)
 
 
 class SaveCellsHere(SaveCells):
@@ -192,27 +193,29 @@ class SaveCellsHere(SaveCells):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         self.notebook_id = self.assignment_id = resources["nbgrader"]["assignment"]
-        self.new_grade_cells, self.new_solution_cells, self.new_task_cells, self.new_source_cells = {}, {}, {}, {}
+        for cells in ("new_grade_cells", "new_solution_cells", "new_task_cells", "new_source_cells"):
+            setattr(self, cells, {})
         NbGraderPreprocessor.preprocess(self, notebook, resources)
         self._create_notebook(notebook)
         return notebook, resources
 
 
 def _follow_changes(gradebook: Gradebook, exercise: Exercise) -> None:
-    """Give the exercise the cells that it has now. Once there are marks, nbgrader refuses to."""
+    """Give the gradebook the cells that the exercise has now. nbgrader refuses to do that once there are marks."""
     try:
         notebook = gradebook.find_notebook(exercise.name, exercise.name)
     except MissingEntry:
         return
     answers, setup = [c.id for c in exercise.answers], [c.id for c in exercise.cells if c.kind == SETUP]
-    _follow(gradebook, exercise, notebook, notebook.grade_cells, GradeCell, list(exercise.checks), max_score=0, cell_type="code")
-    _follow(gradebook, exercise, notebook, notebook.solution_cells, SolutionCell, answers)
-    _follow(gradebook, exercise, notebook, notebook.source_cells, SourceCell, [*exercise.checks, *answers, *setup], cell_type="code")
+    _set_cells(gradebook, exercise, notebook, notebook.grade_cells, GradeCell, list(exercise.checks), max_score=0, cell_type="code")
+    _set_cells(gradebook, exercise, notebook, notebook.solution_cells, SolutionCell, answers)
+    _set_cells(gradebook, exercise, notebook, notebook.source_cells, SourceCell, [*exercise.checks, *answers, *setup], cell_type="code")
     gradebook.db.flush()
     gradebook.db.expire_all()
 
 
-def _follow(gradebook: Gradebook, exercise: Exercise, notebook: Notebook, cells: list, kind: type, names: list[str], **more) -> None:
+def _set_cells(gradebook: Gradebook, exercise: Exercise, notebook: Notebook, cells: list, kind: type, names: list[str], **more) -> None:
+    """Delete the cells of one kind that the exercise no longer has, and add those that are new."""
     for cell in [c for c in cells if c.name not in names]:
         for row in _emptied(exercise, cell):
             gradebook.db.delete(row)
@@ -242,8 +245,8 @@ class ByHand:
 def record(gradebook: Gradebook, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
     """Enter the marks of submissions, all or none; a mark or comment given by hand is never touched.
 
-    What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns
-    what persons gave to each, by learner and exercise.
+    What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns what
+    people gave to each submission, by learner and exercise.
     """
     by_hand: dict[tuple[str, str], ByHand] = {}
     with whole(gradebook):
@@ -255,7 +258,7 @@ def record(gradebook: Gradebook, entries: list[Entry]) -> dict[tuple[str, str], 
 def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
     """Enter submissions of one exercise.
 
-    In nbgrader's tables but not by its functions, which ask for every cell of every row one at a time.
+    In nbgrader's tables but without its functions, which query each cell of each row by itself.
     """
     session, notebook = gradebook.db, gradebook.find_notebook(exercise, exercise)
     cells = session.query(BaseCell.id, BaseCell.name, BaseCell.type).filter_by(notebook_id=notebook.id).all()
@@ -272,7 +275,7 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tu
     return {entry.of: _given(entry, *theirs) for entry, *theirs in rows}
 
 
-def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:
+def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
     """Return the rows that have these values, in their order; those that are missing are added."""
     if not wanted:
         return []
@@ -288,7 +291,7 @@ def _made(session, kind: type, wanted: list[dict[str, str]]) -> list[Row]:
 
 
 def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> None:
-    """Write the marks into the rows that wait for them."""
+    """Write the marks into rows that are there already."""
     marks = []
     for entry, grades, _ in rows:
         for check, grade in grades.items():
@@ -302,7 +305,7 @@ def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> 
 
 
 def _given(entry: Entry, grades: dict[str, Row], comments: dict[str, Row]) -> ByHand:
-    """Return what persons gave: marks, with their part added as nbgrader's own `score` does, and comments."""
+    """Return what people gave: marks, added up as in nbgrader's own `score`, and comments."""
     marks = {}
     for check, grade in grades.items():
         if grade.manual_score is not None or grade.extra_credit:

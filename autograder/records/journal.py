@@ -1,4 +1,4 @@
-"""What the judge said of each submission, on disk, so that nothing is judged twice or lost."""
+"""The verdicts on each submission, on disk, so that nothing is judged twice or lost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..exercise.cache import cached, digest
 from ..exercise.model import Exercise
 from ..exercise.test_file import needed_by
 from ..intake.submission import Submission
-from ..judging.task import verdict_of
+from ..judging.task import verdict_from
 from ..kit.outcome import Outcome
 from ..limits import Limits
 from ..sandbox.levels import Level
 from .course import Course
 from .entry import Entry
 
-JUDGE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # what verdicts depend on
+CODE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # of this package: what verdicts depend on
 LIBRARIES = ("torch", "numpy", "ipython")
 WHY = {
     "answers": "the answers changed",
@@ -30,56 +30,60 @@ WHY = {
     "seed": "the course's seed changed",
     "limits": "the limits changed",
     "level": "the sandbox's level changed",
-    "judge": "the judge changed",
+    "autograder": "the autograder changed",
     "tests": "the tests of this check changed",
     "mistakes": "the known mistakes or their hints changed",
 }
 
 
 def keys_of(submission: Submission, exercise: Exercise, seed: int, limits: Limits, level: Level) -> dict[str, str]:
-    """Return a name for each thing that the verdicts depend on: it changes when the thing does."""
-    told = _keys_of_exercise(exercise.folder, digest(exercise.folder))
+    """Return a digest of each thing that the verdicts depend on, by name."""
+    of_exercise = _keys_of_exercise(exercise.folder, digest(exercise.folder))
     limited = asdict(limits.allowing(exercise.seconds))
     return {
-        "answers": _name(asdict(submission)),
-        "seed": _name(seed),
-        "limits": _name(limited),
+        "answers": _digest_of(asdict(submission)),
+        "seed": _digest_of(seed),
+        "limits": _digest_of(limited),
         "level": level.name,
-        "judge": _judge(),
-        **told,
+        "autograder": _autograder(),
+        **of_exercise,
     }
 
 
 @cached()
 def _keys_of_exercise(folder, content: str) -> dict[str, str]:
-    from ..exercise.reading import read
+    from ..exercise.reading import read_exercise
 
-    exercise = read(folder)
+    exercise = read_exercise(folder)
     given = [[cell.id, cell.kind, cell.source] for cell in exercise.code]
-    tests = {f"tests:{check}": _name([points, needed_by(exercise, check)]) for check, points in exercise.checks.items()}
-    return {"given": _name([given, exercise.forbidden]), "mistakes": _name((folder / "mistakes.py").read_text(encoding="utf-8")), **tests}
+    tests = {f"tests:{check}": _digest_of([points, needed_by(exercise, check)]) for check, points in exercise.checks.items()}
+    return {
+        "given": _digest_of([given, exercise.forbidden]),
+        "mistakes": _digest_of((folder / "mistakes.py").read_text(encoding="utf-8")),
+        **tests,
+    }
 
 
 @lru_cache
-def _judge() -> str:
+def _autograder() -> str:
     here = ROOT / "autograder"
-    made = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in JUDGE]
-    return _name([made, platform.python_version(), *map(version, LIBRARIES)])
+    digests = [digest(here / name) if (here / name).is_dir() else (here / name).read_text(encoding="utf-8") for name in CODE]
+    return _digest_of([digests, platform.python_version(), *map(version, LIBRARIES)])
 
 
-def _name(thing) -> str:
+def _digest_of(thing) -> str:
     return hashlib.sha256(json.dumps(thing, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str, str]:
-    """Return the checks whose verdicts may not hold any more, each with the reason.
+def affected(earlier: Entry, keys: dict[str, str], checks: list[str]) -> dict[str, str]:
+    """Return the checks whose verdicts may no longer hold, each with the reason.
 
-    A mistake is named by all that fails: where one check is judged again, those that failed are too.
+    A mistake is named by all the checks that fail: where one check is judged again, so are those that failed.
     """
-    changed = [name for name in keys if known.keys.get(name) != keys[name]]
+    changed = [name for name in keys if earlier.keys.get(name) != keys[name]]
     if common := [name for name in changed if name not in ("mistakes",) and not name.startswith("tests:")]:
         return dict.fromkeys(checks, " and ".join(WHY[name] for name in common))
-    verdicts = {verdict.check: verdict for verdict in known.verdicts}
+    verdicts = {verdict.check: verdict for verdict in earlier.verdicts}
     found = {name.removeprefix("tests:"): WHY["tests"] for name in changed if name.startswith("tests:")}
     found |= {check: "it was not judged" for check in checks if check not in verdicts or verdicts[check].outcome is Outcome.JUDGE_FAILED}
     if found or changed:
@@ -87,16 +91,16 @@ def affected(known: Entry, keys: dict[str, str], checks: list[str]) -> dict[str,
     return found
 
 
-def file(course: Course, entry: Entry) -> tuple[Path, str]:
-    """Return where an entry is kept, and what stands there."""
+def entry_file(course: Course, entry: Entry) -> tuple[Path, str]:
+    """Return the file that keeps an entry: its path and its text."""
     return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
 
 
-def read(course: Course, learner: str, exercise: str) -> Entry | None:
+def read_entry(course: Course, learner: str, exercise: str) -> Entry | None:
     """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
         payload = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
-        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_of, payload["verdicts"]))})
+        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_from, payload["verdicts"]))})
         return entry if all(isinstance(key, str) for key in entry.keys.values()) else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""One at a time: who writes a course's marks holds its lock, and says who it is."""
+"""One process at a time writes the marks of a course: the one that holds its lock, which says who that is."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from ..errors import CourseBusy
 
 log = getLogger("autograder")
-SAY_AFTER = 3.0  # seconds
+WARN_AFTER = 3.0  # seconds
 
 
 @contextmanager
 def held(path: Path, who: str, patience: float) -> Iterator[None]:
-    """Hold the lock; raises `CourseBusy` if somebody else still does after so many seconds.
+    """Hold the lock; raises `CourseBusy` if another process still does after `patience` seconds.
 
     The kernel frees it when its holder dies. The file's text is for people, and is taken away at
-    the end: text in a lock that is free tells of a run that was cut off.
+    the end: text in a free lock is left from a run that was cut off.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -39,14 +39,14 @@ def held(path: Path, who: str, patience: float) -> Iterator[None]:
 
 
 def _take(fd: int, path: Path, patience: float) -> None:
-    begun, said = time.monotonic(), False
+    started, warned = time.monotonic(), False
     while not _taken(fd):
-        waited = time.monotonic() - begun
+        waited = time.monotonic() - started
         if waited >= patience:
             raise CourseBusy(path.parent, _text(fd))
-        if waited >= SAY_AFTER and not said:
+        if waited >= WARN_AFTER and not warned:
             log.warning("Waiting for %s", _text(fd))
-            said = True
+            warned = True
         time.sleep(0.1)
 
 
@@ -66,5 +66,5 @@ def _write(fd: int, text: str) -> None:
     try:
         os.ftruncate(fd, 0)
         os.pwrite(fd, text.encode(), 0)
-    except OSError:  # on a full disk nobody is told who holds it, but it is held
+    except OSError:  # on a full disk the file can't say who holds it, but it is held
         pass

@@ -1,4 +1,4 @@
-"""The notebook that instructors see: the master's cells, the learner's answers, the judge's words."""
+"""The notebook that instructors see: the released cells, the learner's answers, the verdicts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def annotated(notebook: NotebookNode, verdicts: list[Verdict]) -> NotebookNode:
         if verdict is not None:
             cell.execution_count = None
             shown = {"text/html": as_html(verdict), "text/plain": as_text(verdict)}
-            # Not by new_output, which checks each against the format: writing checks the whole notebook once.
+            # Not with new_output, which checks each output against the format: the whole notebook is checked once, when it is written.
             cell.outputs = [from_dict({"output_type": "display_data", "metadata": {}, "data": shown})]
     return notebook

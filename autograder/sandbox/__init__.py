@@ -1,1 +1,1 @@
-"""Where the learner's code runs; README.md is the theory of operation."""
+"""The sandbox, in which learners' code runs; README.md is its theory of operation."""

@@ -1,4 +1,4 @@
-"""The judge's side of the sandbox: getting a zygote, talking to workers, ending them."""
+"""The judge's side of the sandbox: it gets a zygote, talks to workers and ends them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..kit.cost import Cost
 from ..kit.outcome import Ended, Forbidden, MemoryLimit, NoAnswer, Raised, Stopped, TimeLimit
@@ -18,39 +18,41 @@ from .levels import Level, Unavailable, required
 
 START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
-IDLE = 0.75  # of the seconds of a request; an endless loop on a busy machine is idle for less
-LONGEST_WORDS = 1000  # of an error
-TOLD = {kind.__name__: kind for kind in (Raised, NoAnswer, Forbidden, MemoryLimit)}
+IDLE = 0.75  # share of a request's seconds without computing; an endless loop on a busy machine stays below it
+LONGEST_TEXT = 1000  # of an error
+OTHERS: dict[str, type[Stopped]] = {kind.__name__: kind for kind in (NoAnswer, Forbidden, MemoryLimit)}
 
 
 class Zygote:
     """A process that has imported torch and forks workers, locked in at some level; `close` ends it.
 
-    It comes from the fork server at the other end of `forkserver_link`, or from one of its own. Raises `Unavailable` where the level cannot be had, or is not the fork server's.
+    It is forked by the fork server at the other end of `forkserver_link`, or by one of its own. Raises `Unavailable` where this
+    machine does not offer the level, or the fork server has another one.
     """
 
     def __init__(self, level: Level | None = None, forkserver_link: socket.socket | None = None):
         self.level = required() if level is None else level
         self._prepared = False
-        self.forkserver = ForkServer(self.level) if forkserver_link is None else None
+        self.forkserver = own = ForkServer(self.level) if forkserver_link is None else None
         self._link, theirs = socket.socketpair()
         try:
-            self._begin(forkserver_link or self.forkserver.link, theirs)
+            self._connect(own.link if own else forkserver_link, theirs)
         except (ConnectionError, TimeoutError) as error:
-            reason = (self.forkserver.rootfs.last_words() if self.forkserver else "") or str(error)
+            reason = (own.rootfs.error_output() if own else "") or str(error)
             self.close()
             raise Unavailable(self.level, reason) from None
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, forkserver_link: socket.socket, theirs: socket.socket) -> None:
-        """Come to life, fork a worker and end it: a level is there only when the whole of it works."""
+    def _connect(self, forkserver_link: socket.socket | None, theirs: socket.socket) -> None:
+        """Get a zygote, fork a worker and end it: a level is there only when all of it works."""
+        assert forkserver_link is not None
         with theirs:
             socket.send_fds(forkserver_link, [b"."], [theirs.fileno()])
         there = wire.receive(self._link, time.monotonic() + START_SECONDS)["level"]
         if there != self.level.name:
-            raise Unavailable(self.level, f"who was asked for it is at the level {there}")
+            raise Unavailable(self.level, f"the fork server is at the level {there}")
         self.fork(Limits()).end()
 
     def __enter__(self) -> Zygote:
@@ -71,24 +73,24 @@ class Zygote:
             wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
             socket.send_fds(self._link, [b"."], [theirs.fileno()])
         worker = Worker(self, mine, _answer(self._link)["pid"], limits)
-        _answer(mine)  # it is locked in
+        _answer(mine)  # that it is locked in
         worker.born = worker.use()
         return worker
 
-    def prepare_for_trials(self) -> None:
-        """Have everything imported that learners' tests are likely to use, once."""
+    def prepare_for_mutation_tests(self) -> None:
+        """Import in the zygote, once, what learners' tests are likely to use."""
         if not self._prepared:
             wire.send(self._link, {"do": "prepare"})
             wire.receive(self._link, time.monotonic() + START_SECONDS)
             self._prepared = True
 
     def end(self, pid: int) -> dict:
-        return self._tell("end", pid)
+        return self._request("end", pid)
 
     def use(self, pid: int) -> dict:
-        return self._tell("use", pid)
+        return self._request("use", pid)
 
-    def _tell(self, do: str, pid: int) -> dict:
+    def _request(self, do: str, pid: int) -> dict:
         wire.send(self._link, {"do": do, "pid": pid})
         return _answer(self._link)
 
@@ -102,19 +104,19 @@ class Worker:
     pid: int
     limits: Limits
     alive: bool = True
-    born: dict | None = None  # what it had used before it ran anything of a learner's
-    waited: float = 0.0  # seconds in which its answers were waited for
-    was_idle: bool = False  # it ran out of time, and did not compute for most of it: it slept, was stopped, or found no processor free
+    born: dict = field(default_factory=dict)  # what it had used before it ran any of a learner's code
+    waited: float = 0.0  # seconds for which its answers were waited for
+    was_idle: bool = False  # it ran out of time and did not compute for most of it: it slept, was stopped, or got no processor
 
     def ask(self, request: dict, seconds: float, reply: Callable[[object], dict] | None = None):
         """Return the worker's answer, which may take so many seconds.
 
-        `reply` is asked what to say when the worker asks back meanwhile; without it, no question is taken for one.
+        `reply` answers the questions that the worker asks back meanwhile; without it, a question counts as an answer.
 
-        Raises a `Stopped`; where that is a limit or a death, the worker is ended and gone.
+        Raises a `Stopped`; where that is a limit or a death, the worker is ended.
         """
-        begin = time.monotonic()
-        until = begin + seconds
+        started = time.monotonic()
+        until = started + seconds
         try:
             self.link.settimeout(seconds)
             wire.send(self.link, request)
@@ -130,11 +132,11 @@ class Worker:
             raise Ended(f"what came back is no answer: {error}") from None
         except wire.Closed:
             raise self._death() from None
-        self.waited += time.monotonic() - begin
+        self.waited += time.monotonic() - started
         return _value(answer)
 
     def _say(self, message: dict, until: float) -> None:
-        """Send a message by `until`; raises `TimeoutError`, also where questions come faster than the clock is looked at."""
+        """Send a message by `until`; raises `TimeoutError`, also where questions come too fast for a receive to time out."""
         left = until - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -151,7 +153,7 @@ class Worker:
     def cost(self, request: dict, seconds: float) -> tuple[object, Cost]:
         """Return the worker's answer, and what the kernel has counted until it was there.
 
-        Memory counts from birth on: what was put aside before the call was held all the same.
+        Memory counts from birth on: what was allocated before the call is held during it too.
         """
         before = self.use()
         value = self.ask(request, seconds)
@@ -171,13 +173,13 @@ class Worker:
         status = how["status"]
         if how["cpu_seconds"] >= self.limits.cpu_seconds - 1:
             return TimeLimit(f"more than {self.limits.cpu_seconds} seconds of computing")
-        if os.WIFSIGNALED(status) and how["own"]:
+        if os.WIFSIGNALED(status) and how["by_itself"]:
             return Ended(f"the process died of {signal.Signals(os.WTERMSIG(status)).name}")
         return Ended("the process ended while the judge waited for an answer")
 
 
 def _answer(link: socket.socket) -> dict:
-    """Return what the zygote, or a worker that has run nothing yet, says; a failure there is ours."""
+    """Return the answer of the zygote, or of a worker that has run nothing yet; a failure there is ours."""
     answer = wire.receive(link, time.monotonic() + HOUSEKEEPING_SECONDS)
     if "failed" in answer:
         raise wire.Closed(answer["failed"])
@@ -185,21 +187,21 @@ def _answer(link: socket.socket) -> dict:
 
 
 def _value(answer: dict):
-    """Return what the worker answers; raises the error that it tells of, whatever it makes of telling."""
+    """Return the value in a worker's answer; raises the error in it, however badly formed that is."""
     if "error" not in answer:
         return answer.get("value")
-    words = answer.get("words")
-    if not (isinstance(words, list) and words and all(isinstance(word, str) for word in words)):
-        words = [""]
-    words = [word[:LONGEST_WORDS] for word in words]
-    kind = TOLD.get(answer["error"]) if isinstance(answer["error"], str) else None
-    if kind is Raised and len(words) == 3:
-        raise Raised(*words)
-    raise kind(words[0]) if kind and kind is not Raised else Raised("error", words[0])
+    texts = answer.get("texts")
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+        texts = [""]
+    texts = [text[:LONGEST_TEXT] for text in texts]
+    if answer["error"] == Raised.__name__ and len(texts) == 3:
+        raise Raised(*texts)
+    kind = OTHERS.get(answer["error"]) if isinstance(answer["error"], str) else None
+    raise Raised("error", texts[0]) if kind is None else kind(texts[0])
 
 
 def offered() -> Level:
-    """Return the best level above none that this machine offers, by having it; raises `Unavailable`."""
+    """Return the best level above none that works on this machine; raises `Unavailable`."""
     for level in (Level.bubblewrap, Level.landlock):
         try:
             Zygote(level).close()

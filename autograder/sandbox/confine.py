@@ -1,6 +1,6 @@
-"""What a process gives up before it runs a learner's code. Everything here happens inside the wall.
+"""What a process gives up before it runs a learner's code. Everything here happens behind the wall.
 
-By ctypes, since Python 3.11 has none of these calls and no kept library has all of them.
+With ctypes, because Python 3.11 has none of these calls and no maintained library has all of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def adopt_orphans() -> None:
 
 
 def unshare() -> None:
-    """Enter namespaces of one's own; the pid namespace is that of the children."""
+    """Enter new namespaces; the new pid namespace is for the children only."""
     user, group = os.getuid(), os.getgid()
     _call("unshare", NEW_USER | NEW_PID | NEW_MOUNT | NEW_IPC | NEW_NET | NEW_UTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -46,19 +46,19 @@ def unshare() -> None:
 
 
 def mount_scratch(megabytes: int) -> None:
-    """Lay fresh, bounded folders over those that can be written to, and a /proc that shows nobody else."""
+    """Mount fresh, bounded folders over those that can be written to, and a /proc that shows no other process."""
     options = f"size={megabytes}m,nr_inodes=4k,mode=0700".encode()
     for folder in SCRATCH:
         _mount(b"tmpfs", folder, NO_SUID | NO_DEVICES | NO_PROGRAMS, options)
     try:
         _mount(b"proc", "/proc", NO_SUID | NO_DEVICES | NO_PROGRAMS, b"")
-    except OSError:  # where parts of the outer /proc are covered, a fresh one would uncover them: then none at all
+    except OSError:  # not allowed where parts of the outer /proc are covered, because a fresh one would show them: then an empty one
         _mount(b"tmpfs", "/proc", NO_SUID | NO_DEVICES | NO_PROGRAMS, b"size=4k,mode=0555")
     os.chdir(HOME)
 
 
 def drop_rights() -> None:
-    """Give up every capability and the way to any."""
+    """Give up every capability, and every way to get one."""
     _call("prctl", NO_NEW_RIGHTS, 1, 0, 0, 0)
     _call("prctl", AMBIENT, CLEAR_ALL, 0, 0, 0)
     number = 0
@@ -75,12 +75,12 @@ def clock_of(pid: int) -> int:
 
 
 def give_back_memory() -> None:
-    """Have every large piece of memory go back to the kernel when it is freed: the peak is then what was held, not what was left lying about."""
+    """Return every large piece of memory to the kernel when it is freed: the peak is then what was held, not what the allocator kept."""
     libc.mallopt(MMAP_THRESHOLD, 1 << 16)
 
 
 def lock_files(readable: list[str]) -> None:
-    """Keep every file shut but those named, or below folders named, and those open to reading only (Landlock)."""
+    """Allow only reading, and only of these files and of what is below these folders (Landlock)."""
     from landlock import FSAccess, Ruleset
 
     rules, read = Ruleset(), FSAccess.READ_FILE | FSAccess.EXECUTE
@@ -91,7 +91,7 @@ def lock_files(readable: list[str]) -> None:
 
 
 def filter_calls(program: bytes) -> None:
-    """Let the kernel refuse the system calls that the filter names, from now on and for every thread to come."""
+    """Have the kernel refuse the system calls in the seccomp filter, from now on and in every new thread."""
     _call("prctl", NO_NEW_RIGHTS, 1, 0, 0, 0)
     _call("prctl", SECCOMP, 2, ctypes.byref(_Filter(len(program) // 8, program)), 0, 0)
 

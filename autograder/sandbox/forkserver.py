@@ -1,4 +1,4 @@
-"""The forkserver: the one process behind the wall that imports torch. Each judge gets a fork of it, its zygote."""
+"""The fork server: the one process behind the wall that imports torch. Each judge gets a fork of it, its zygote."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ IDLE_SECONDS = 600.0
 
 
 class ForkServer:
-    """Starts at once, and is ready when it is; to whoever sends a socket through its `link` it gives a zygote. `close` ends it.
+    """Starts at once and is ready later; for each socket sent through its `link` it forks a zygote. `close` ends it.
 
-    It ends by itself when it has had no zygotes for so many seconds: a server that judges now and then keeps it meanwhile.
-    Raises `Unavailable` where a level cannot be had for want of a program or library; a zygote's trial says of the rest.
-    This module, like all that it imports, does without torch: what starts a fork server may have something else to do meanwhile.
+    It ends by itself when it has had no zygote for `idle_seconds`, so a server that judges now and then can keep it meanwhile.
+    Raises `Unavailable` where a program or library is missing that the level needs; whether the rest of it works is seen when a zygote starts.
+    This module and all that it imports do without torch: the process that starts a fork server has other work to do meanwhile.
     """
 
     def __init__(self, level: Level, idle_seconds: float = IDLE_SECONDS):
         self.level = level
         self.rootfs = RootFs(level)
-        self.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # several judges may knock at once
+        self.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # several judges may send at the same time
         try:
             self._process = subprocess.Popen(
                 self.rootfs.command(theirs.fileno(), idle_seconds),

@@ -1,4 +1,4 @@
-"""How well a learner's code is locked in: three levels, and what each needs."""
+"""How strong the wall around a learner's code is: three levels, and what each needs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HOW_TO_GET = {
 
 
 class Unavailable(CannotGoOn):
-    """A level cannot be had on this machine."""
+    """This machine does not offer a level."""
 
     def __init__(self, level: Level, reason: str):
         super().__init__(
-            f"the sandbox level {level.name!r} cannot be had here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip()
+            f"the sandbox level {level.name!r} is not available here: {reason.strip() or 'no reason was given'}. {HOW_TO_GET[level]}".strip()
         )
         self.level = level
 
@@ -38,7 +38,7 @@ def required(trust: bool = False, name: str | None = None) -> Level:
 
     Raises `CannotGoOn` for the level none unless the submissions are to be trusted.
     """
-    level = named(name or os.environ.get("ATTENTION_LEVEL", Level.bubblewrap.name))
+    level = level_of(name or os.environ.get("ATTENTION_LEVEL", Level.bubblewrap.name))
     if level is Level.none and not trust:
         raise CannotGoOn(
             "the sandbox level is none, which keeps a learner's code from nothing. For work that you trust as your own, give --trust-submissions as well"
@@ -46,7 +46,7 @@ def required(trust: bool = False, name: str | None = None) -> Level:
     return level
 
 
-def named(name: str) -> Level:
+def level_of(name: str) -> Level:
     """Return the level of this name; raises `CannotGoOn`."""
     try:
         return Level[name]

@@ -1,4 +1,4 @@
-"""What the fork server finds around it: the files that it may see, and the command that starts it there."""
+"""The root file system of the fork server: the files that it may see, and the command that starts it there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from ..files import alive, own_name
+from ..files import alive, process_name
 from . import seccomp
 from .confine import HOME, SCRATCH
 from .levels import Level, Unavailable
@@ -40,16 +40,16 @@ class RootFs:
     def __init__(self, level: Level):
         self.level = level
         _clear_old_folders()
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{own_name()}-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{process_name()}-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
-        self._move_in()
+        self._copy_modules()
         self.errors = open(self.path / "errors", "w+b")
 
     def close(self) -> None:
         self.errors.close()
         self._folder.cleanup()
 
-    def _move_in(self) -> None:
+    def _copy_modules(self) -> None:
         for name in OURS:
             target = self.path / "autograder" / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class RootFs:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
     def command(self, link: int, idle_seconds: float) -> list[str]:
-        """Return the command that starts the fork server with its end of a socket, and the seconds for which it waits there in vain.
+        """Return the command that starts the fork server with its end of a link; it ends after `idle_seconds` without a zygote.
 
         Raises `Unavailable`.
         """
@@ -71,7 +71,7 @@ class RootFs:
         if bubblewrap is None:
             raise Unavailable(self.level, "there is no bwrap command")
         root = os.getuid() == 0
-        config = self._config(link, idle_seconds, ["/room", "/opt/site"], apart=True, user=NOBODY if root else None)
+        config = self._config(link, idle_seconds, ["/modules", "/opt/site"], unshared=True, user=NOBODY if root else None)
         return [
             bubblewrap,
             *(ROOTS_WALLS if root else ("--unshare-all",)),
@@ -85,13 +85,13 @@ class RootFs:
             json.dumps(config),
         ]
 
-    def last_words(self) -> str:
-        """Return the end of what the fork server has said before it failed."""
+    def error_output(self) -> str:
+        """Return the end of what the fork server has written to its standard error."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace").strip()[-600:]
 
     def environment(self) -> dict[str, str]:
-        """Return the fork server's environment: one thread everywhere, so that it is safe to fork; a thread of a learner's reserves little memory."""
+        """Return the fork server's environment: one thread everywhere, so that forking is safe, and little memory reserved for a learner's threads."""
         home = HOME if self.level is Level.bubblewrap else str(self.path)
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         libraries = {"LD_LIBRARY_PATH": "/opt/python/lib"} if self.level is Level.bubblewrap and not _of_the_system() else {}
@@ -111,24 +111,24 @@ class RootFs:
         link: int,
         idle_seconds: float,
         paths: list[str],
-        apart: bool = False,
+        unshared: bool = False,
         readable: list[str] | None = None,
         user: int | None = None,
     ) -> dict:
-        """Return what the fork server must know of what is around it; writes the filter of system calls into it."""
+        """Return what the fork server must know about its surroundings; writes the seccomp filter into the folder."""
         config = {
             "level": self.level.name,
             "link": link,
             "idle_seconds": idle_seconds,
             "paths": paths,
-            "apart": apart,
+            "unshared": unshared,
             "readable": readable,
             "user": user,
             "filter": None,
         }
         if self.level is not Level.none:
             try:
-                program = seccomp.program(alone=apart)
+                program = seccomp.program(unshared=unshared)
             except (ImportError, OSError, RuntimeError) as error:
                 raise Unavailable(self.level, f"libseccomp cannot be used ({error})") from None
             (self.path / "filter").write_bytes(program)
@@ -136,20 +136,22 @@ class RootFs:
         return config
 
     def _files(self) -> list[str]:
-        """Return bubblewrap's words for the files inside: libraries, Python and our modules, to be read only."""
+        """Return bubblewrap's arguments for the files inside: libraries, Python and our modules, all read-only."""
         binds = {path: path for path in ("/usr/lib", "/usr/lib64", "/etc/ld.so.cache") if os.path.exists(path)}
         binds |= (
             {str(_interpreter()): str(_interpreter()), "/usr/local/lib": "/usr/local/lib"}
             if _of_the_system()
             else {sys.base_prefix: "/opt/python"}
         )
-        binds |= {sysconfig.get_path("purelib"): "/opt/site", str(self.path): "/room"}
+        binds |= {sysconfig.get_path("purelib"): "/opt/site", str(self.path): "/modules"}
         inside = sorted({str(parent) for path in (*binds.values(), *SCRATCH) for parent in Path(path).parents} - {"/", "/dev"})
-        words = [word for folder in inside for word in ("--perms", "0755", "--dir", folder)]
-        words += [word for source, target in binds.items() if os.path.exists(source) for word in ("--ro-bind", source, target)]
+        arguments = [word for folder in inside for word in ("--perms", "0755", "--dir", folder)]
+        arguments += [word for source, target in binds.items() if os.path.exists(source) for word in ("--ro-bind", source, target)]
         for name in ("lib", "lib64"):
-            words += ["--symlink", f"usr/{name}", f"/{name}"] if os.path.islink(f"/{name}") else ["--ro-bind-try", f"/{name}", f"/{name}"]
-        return words + ["--proc", "/proc", "--dev", "/dev", *_scratch(), "--chdir", HOME, "--remount-ro", "/"]
+            arguments += (
+                ["--symlink", f"usr/{name}", f"/{name}"] if os.path.islink(f"/{name}") else ["--ro-bind-try", f"/{name}", f"/{name}"]
+            )
+        return arguments + ["--proc", "/proc", "--dev", "/dev", *_scratch(), "--chdir", HOME, "--remount-ro", "/"]
 
 
 def _clear_old_folders() -> None:
@@ -161,10 +163,10 @@ def _clear_old_folders() -> None:
 
 
 def _scratch() -> list[str]:
-    words = []
+    arguments = []
     for folder in SCRATCH:
-        words += ["--perms", "0777", "--size", str(16 << 20), "--tmpfs", folder]
-    return words
+        arguments += ["--perms", "0777", "--size", str(16 << 20), "--tmpfs", folder]
+    return arguments
 
 
 def _interpreter() -> Path:
@@ -172,7 +174,7 @@ def _interpreter() -> Path:
 
 
 def _of_the_system() -> bool:
-    """Return whether Python lies under /usr, where it stays inside too; any other is moved to /opt/python."""
+    """Return whether Python lies under /usr, where it stays inside too; any other one appears as /opt/python."""
     return Path(sys.base_prefix).is_relative_to("/usr")
 
 
@@ -181,7 +183,7 @@ def _inside(interpreter: Path) -> str:
 
 
 def _libraries() -> list[str]:
-    """Return the folders that a worker may read where there is only Landlock to keep it from others."""
+    """Return the folders that a worker may read where only Landlock keeps it from others."""
     wanted = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom", "/dev/random", "/dev/zero"}
     wanted |= {sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     return sorted(path for path in wanted if os.path.exists(path))

@@ -1,6 +1,6 @@
 """Which system calls a worker may not make, as a seccomp filter for the kernel.
 
-A list of what is denied, after the one of isolate (ioi/isolate, "System call restrictions"): a list
+A list of what is denied, modelled on that of isolate (ioi/isolate, "System call restrictions"): a list
 of what is allowed would break with every version of torch. It closes what namespaces leave open and
 the parts of the kernel in which holes were found most often.
 """
@@ -37,8 +37,8 @@ TERMINAL = (0x5412, 0x541C, 0x540E)  # ioctl: TIOCSTI, TIOCLINUX, TIOCSCTTY
 AF_UNIX = 1
 
 
-def program(alone: bool) -> bytes:
-    """Return the filter, compiled for this machine; `alone` where namespaces hide all other processes.
+def program(unshared: bool) -> bytes:
+    """Return the filter, compiled for this machine; `unshared` where namespaces hide all other processes.
 
     Raises OSError or RuntimeError where libseccomp is missing.
     """
@@ -64,7 +64,7 @@ def program(alone: bool) -> bytes:
         deny("fcntl", arg(1, library.EQ, command))
     for command in TERMINAL:
         deny("ioctl", arg(1, library.MASKED_EQ, 0xFFFFFFFF, command))
-    if not alone:
+    if not unshared:
         deny(SIGNALS)
         deny(MARKS)
         deny(OF_ITSELF_ONLY, arg(0, library.NE, 0))

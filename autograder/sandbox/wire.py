@@ -46,7 +46,7 @@ LONGEST_TEXT = 10_000
 
 
 class BadFrame(ConnectionError):
-    """What came is not a frame; the other side is not to be believed any more. Its words are ours: what came is not quoted."""
+    """What came is not a frame, so nothing more from that side is believed. The text is ours and quotes nothing of what came."""
 
 
 class Closed(ConnectionError):
@@ -54,14 +54,14 @@ class Closed(ConnectionError):
 
 
 def send(link: socket.socket, message: dict) -> None:
-    """Write one frame; raises `Closed` if nobody reads any more, `TimeoutError` if somebody could and does not."""
+    """Write one frame; raises `Closed` if the other side is gone, `TimeoutError` if it is there and does not read."""
     tensors: list[Tensor] = []
     packed = _pack(message, tensors)
     header = {"message": packed, "tensors": [[str(t.dtype).removeprefix("torch."), list(t.shape)] for t in tensors]}
     text = json.dumps(header, allow_nan=False).encode()
     try:
         link.sendall(b"".join([struct.pack("<I", len(text)), text, *map(_bytes_of, tensors)]))
-    except TimeoutError:  # set by who has a deadline; half a frame is out, so the link is of no more use
+    except TimeoutError:  # the caller has set a deadline; half a frame is out, so the link is of no more use
         raise
     except OSError as error:
         raise Closed(str(error)) from None
@@ -73,13 +73,15 @@ def receive(link: socket.socket, until: float | None = None) -> dict:
     Raises `BadFrame` for anything that is not a frame within the caps, `Closed` at the end and
     `TimeoutError` when the frame is not whole by `until`, a reading of `time.monotonic`.
     """
-    (length,) = struct.unpack("<I", _read(link, 4, until))
+    (length,) = struct.unpack("<I", _receive_bytes(link, 4, until))
     if length > MOST_HEADER:
         raise BadFrame("a header that is too long")
-    header = _json(_read(link, length, until))
+    header = _json(_receive_bytes(link, length, until))
     if not isinstance(header, dict) or not isinstance(header.get("tensors"), list):
         raise BadFrame("a header without a list of tensors")
-    tensors = [_tensor(_read(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])]
+    tensors: list[Tensor | None] = [
+        _tensor(_receive_bytes(link, size, until), dtype, shape) for dtype, shape, size in _sizes(header["tensors"])
+    ]
     message = _unpack(header.get("message"), tensors)
     if not isinstance(message, dict):
         raise BadFrame("a message that is not an object")
@@ -120,7 +122,7 @@ def _unpack(value, tensors: list[Tensor | None], depth: int = 0):
 
 def _unpack_as(kind: str, body, tensors: list[Tensor | None], depth: int):
     if kind == "tensor" and type(body) is int and 0 <= body < len(tensors) and tensors[body] is not None:
-        # Once only: a short header could else name one tensor ten thousand times, and we would work through each.
+        # Once only: otherwise a short header could name one tensor ten thousand times, and each would have to be compared.
         tensor, tensors[body] = tensors[body], None
         return tensor
     if kind == "handle" and type(body) is int:
@@ -164,7 +166,7 @@ def _size(described) -> tuple[torch.dtype, tuple[int, ...], int]:
 def _tensor(data: bytearray, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
     if not data:
         return torch.empty(shape, dtype=dtype)
-    if dtype is torch.bool:  # any byte but 0 and 1 would be a boolean that is neither
+    if dtype is torch.bool:  # other bytes than 0 and 1 would be booleans that are neither true nor false
         return (torch.frombuffer(data, dtype=torch.uint8) != 0).reshape(shape)
     return torch.frombuffer(data, dtype=dtype).reshape(shape)
 
@@ -185,16 +187,16 @@ def _no_constant(text: str):
     raise ValueError(text)
 
 
-def _read(link: socket.socket, length: int, until: float | None) -> bytearray:
+def _receive_bytes(link: socket.socket, length: int, until: float | None) -> bytearray:
     data = bytearray(length)
     view = memoryview(data)
     while view:
-        view = view[_read_some(link, view, until) :]
+        view = view[_receive_some(link, view, until) :]
     return data
 
 
-def _read_some(link: socket.socket, view: memoryview, until: float | None) -> int:
-    if until is not None:  # the whole frame has one deadline: a byte now and then does not move it
+def _receive_some(link: socket.socket, view: memoryview, until: float | None) -> int:
+    if until is not None:  # one deadline for the whole frame: a byte now and then does not extend it
         link.settimeout(max(until - time.monotonic(), 1e-3))
     try:
         count = link.recv_into(view)

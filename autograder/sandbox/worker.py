@@ -13,15 +13,15 @@ from ..kit.cells import silence_check
 from ..kit.classify import classify
 from ..kit.forbidden import Guard
 from ..kit.operations import Operations
-from ..kit.outcome import Stopped
+from ..kit.outcome import Raised, Stopped
 from . import confine, wire
 
 MEGABYTE = 1 << 20
 
 
 def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
-    """Shut oneself in, say so, and answer the judge's requests until it closes the link."""
-    _shut_out(link)
+    """Lock this process in, report that, and answer the judge's requests until it closes the link."""
+    _shut_out(link, config)
     try:
         _shut_in(limits, config)
     except Exception as error:
@@ -47,24 +47,24 @@ class _Worker:
         try:
             return {"value": self._do(**request)}
         except Stopped as error:
-            return _told(error)
+            return _error_message(error)
         except BaseException as error:  # the learner's code may raise anything, even SystemExit
-            return _told(classify(error))
+            return _error_message(classify(error))
 
     def _do(self, do: str, **rest):
-        if do == "begin":
+        if do == "set_up":
             self._operations = Operations(self._shell.user_ns, Guard(rest["forbidden"]))
             if rest.get("measured"):
                 confine.give_back_memory()
             return None
         if do == "cell":
             return self._run_cell(rest["source"])
-        if do == "trial":
+        if do == "mutation_test":
             rest["ask"] = self._ask_back
         return getattr(self._operations, do)(**rest)
 
     def _ask_back(self, question: dict) -> dict:
-        """Return what the judge says to a question that a test of the learner's asks, while the judge waits for this worker."""
+        """Return the judge's reply to a question of a learner's test, while the judge waits for this worker's answer."""
         wire.send(self._link, {"ask": question})
         return wire.receive(self._link)
 
@@ -75,13 +75,13 @@ class _Worker:
             raise error
 
 
-def _told(error: Stopped | BaseException) -> dict:
-    """Return an error as a message: its class and the words to make it again."""
-    words = [error.kind, error.text, error.where] if hasattr(error, "where") else [str(error)]
-    return {"error": type(error).__name__, "words": words}
+def _error_message(error: Stopped | BaseException) -> dict:
+    """Return an error as a message: its class and the texts to make it again."""
+    texts = [error.kind, error.text, error.where] if isinstance(error, Raised) else [str(error)]
+    return {"error": type(error).__name__, "texts": texts}
 
 
-def _shut_out(link: socket.socket) -> None:
+def _shut_out(link: socket.socket, config: dict) -> None:
     """Leave the worker without a terminal, an environment or any file but its own link."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -91,11 +91,14 @@ def _shut_out(link: socket.socket) -> None:
     os.closerange(3, keep)
     os.closerange(keep + 1, 4096)
     os.environ.clear()
+    if config["readable"] is not None:
+        # With its first optimizer torch imports its compiler, which makes a folder for itself. Where nothing may be written, it gets one that is there.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = config["paths"][0]
 
 
 def _shut_in(limits: dict, config: dict) -> None:
-    """Raise the walls in an order in which each can still be raised; `config` says which there are."""
-    if config["apart"]:
+    """Put up the wall that `config` describes, in an order in which each part is still allowed."""
+    if config["unshared"]:
         confine.mount_scratch(limits["scratch_megabytes"])
     if config["readable"] is not None:
         confine.lock_files(config["readable"])
@@ -113,7 +116,7 @@ def _limit(limits: dict, config: dict) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: 64,
     }
-    if config["apart"]:  # the kernel counts those of a user in a namespace; elsewhere it would count all that the user runs
+    if config["unshared"]:  # the kernel counts a user's threads in the namespace; without one it would count all that the user runs
         hard[resource.RLIMIT_NPROC] = limits["threads"]
     if limits["memory_megabytes"]:
         hard[resource.RLIMIT_AS] = (config["megabytes_at_rest"] + limits["memory_megabytes"]) * MEGABYTE

@@ -1,7 +1,7 @@
 """Behind the wall: the fork server imports torch once and forks a zygote for each judge, which forks a worker for each submission.
 
 A zygote reads requests from its judge on one socket. Neither it nor the fork server ever runs a tensor operation: a process
-that has used torch's thread pool cannot be forked safely. They hold nothing worth stealing.
+that has used torch's thread pool cannot be forked safely. They hold no secret.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from . import confine, wire, worker
 HIGH_WATER = re.compile(rb"VmHWM:\s*(\d+) kB")
 
 torch.set_num_threads(1)
-# What the processor can do is read from files that no worker sees; without it torch refuses to compute in 16 bits.
+# Torch reads what the processor can do from files that no worker sees; without that it refuses to compute in 16 bits.
 torch.cpu.get_capabilities()
 
 
 def main(config: dict) -> None:
-    """Give a zygote, a fork of this process, to each judge that sends a socket, until nobody is left who could, or none has come for long.
+    """Fork a zygote for each judge that sends a socket, until no judge is left, or none has come for a while.
 
-    `config` is what `rootfs.py` says of the files around it.
+    `config` is what `rootfs.py` says about the files around this process.
     """
     requests = socket.socket(fileno=config["link"])
     config["filter"] = Path(config["filter"]).read_bytes() if config["filter"] else b""
@@ -42,33 +42,33 @@ def main(config: dict) -> None:
     gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
     confine.adopt_orphans()
     zygotes: set[int] = set()
-    bell = _Bell()
-    for link in _judges_that_ask(requests, bell, zygotes, config["idle_seconds"]):
+    child_ended = _ChildSignal()
+    for link in _judges_that_ask(requests, child_ended, zygotes, config["idle_seconds"]):
 
-        def live() -> None:
-            bell.put_away()
+        def run_zygote() -> None:
+            child_ended.restore()
             requests.close()
             serve(link, shell, config)
 
         try:
-            zygotes.add(_fork_once(live))
-        except OSError:  # no more processes, or no memory: the judge sees its link end, and asks for a fork server of its own
+            zygotes.add(_fork_once(run_zygote))
+        except OSError:  # no more processes, or no memory: the judge sees its link end, and starts a fork server of its own
             pass
         link.close()
     for zygote in zygotes:  # each ends its worker, and then itself
         os.waitpid(zygote, 0)
     _end_orphans()
-    os._exit(0)  # there is nothing to put in order: an orderly end of torch takes a tenth of a second
+    os._exit(0)  # nothing needs cleaning up, and an orderly end of torch takes a tenth of a second
 
 
-def _judges_that_ask(requests: socket.socket, bell: _Bell, zygotes: set[int], idle_seconds: float) -> Iterator[socket.socket]:
-    """Yield the sockets that judges send; meanwhile end what zygotes that died have left."""
+def _judges_that_ask(requests: socket.socket, child_ended: _ChildSignal, zygotes: set[int], idle_seconds: float) -> Iterator[socket.socket]:
+    """Yield the sockets that judges send; meanwhile end what dead zygotes have left."""
     while True:
-        ready, _, _ = select.select([requests, bell.heard], [], [], None if zygotes else idle_seconds)
+        ready, _, _ = select.select([requests, child_ended.ready], [], [], None if zygotes else idle_seconds)
         if not ready:
             return
-        if bell.heard in ready:
-            bell.heard.recv(4096)
+        if child_ended.ready in ready:
+            child_ended.ready.recv(4096)
             _end_orphans(zygotes)
         if requests in ready:
             message, links, _, _ = socket.recv_fds(requests, 1, 1)
@@ -77,43 +77,43 @@ def _judges_that_ask(requests: socket.socket, bell: _Bell, zygotes: set[int], id
             yield from (socket.socket(fileno=link) for link in links)
 
 
-class _Bell:
-    """Rings when a child has ended."""
+class _ChildSignal:
+    """Something to select on that is ready when a child has ended."""
 
     def __init__(self):
-        self.heard, self._rung = socket.socketpair()
-        self._rung.setblocking(False)
+        self.ready, self._wakeup = socket.socketpair()
+        self._wakeup.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *about_the_signal: None)
-        signal.set_wakeup_fd(self._rung.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
 
-    def put_away(self) -> None:
-        """Be as any process again."""
+    def restore(self) -> None:
+        """Restore the default handling of signals."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self.heard.close()
-        self._rung.close()
+        self.ready.close()
+        self._wakeup.close()
 
 
-def serve(judge: socket.socket, shell, config: dict) -> None:
+def serve(judge_link: socket.socket, shell, config: dict) -> None:
     """Fork workers for one judge until it closes the link; then end what is left of them."""
     confine.adopt_orphans()
-    wire.send(judge, {"ready": os.getpid(), "level": config["level"]})
+    wire.send(judge_link, {"ready": os.getpid(), "level": config["level"]})
     while True:
         try:
-            request = wire.receive(judge)
-            wire.send(judge, _do(judge, shell, config, **request))
+            request = wire.receive(judge_link)
+            wire.send(judge_link, _do(judge_link, shell, config, **request))
         except wire.Closed:
             return _end_orphans()
 
 
-def _do(judge: socket.socket, shell, config: dict, do: str, **rest) -> dict:
+def _do(judge_link: socket.socket, shell, config: dict, do: str, **rest) -> dict:
     if do == "fork":
-        return _fork(judge, shell, rest["limits"], config)
+        return _fork(judge_link, shell, rest["limits"], config)
     return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
 
 
 def _prepare(config: dict) -> dict:
-    """Import what `torch.testing.assert_close` imports when it is first called: every trial has a fresh worker, and would pay for it."""
+    """Import what `torch.testing.assert_close` imports when it is first called: each mutation test has a fresh worker, and would pay for it."""
     import torch.distributed.tensor  # noqa: F401
 
     gc.freeze()
@@ -126,25 +126,29 @@ def _shell():
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell
 
-    HistoryManager.enabled = False
-    shell = InteractiveShell.instance(colors="NoColor", history_length=0)
-    shell.showtraceback = lambda *args, **kwargs: None  # errors travel on the wire
-    shell.showsyntaxerror = lambda *args, **kwargs: None
+    class Shell(InteractiveShell):
+        def showtraceback(self, *args, **kwargs) -> None:
+            """Show nothing: errors are sent to the judge."""
+
+        showsyntaxerror = showtraceback
+
+    HistoryManager.enabled = False  # type: ignore[assignment]  # a trait, which takes plain values
+    shell = Shell.instance(colors="NoColor", history_length=0)
     shell.run_cell("pass", store_history=False, silent=True)  # what the first cell imports is there for every worker then
     return shell
 
 
-def _fork(judge: socket.socket, shell, limits: dict, config: dict) -> dict:
-    _, (fd,), _, _ = socket.recv_fds(judge, 1, 1)
+def _fork(judge_link: socket.socket, shell, limits: dict, config: dict) -> dict:
+    _, (fd,), _, _ = socket.recv_fds(judge_link, 1, 1)
     link = socket.socket(fileno=fd)
 
     def work() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        judge.close()
+        judge_link.close()
         worker.serve(link, shell, limits, config)
 
     try:
-        return {"pid": _fork_apart(work) if config["apart"] else _fork_once(work)}
+        return {"pid": _fork_unshared(work) if config["unshared"] else _fork_once(work)}
     except OSError as error:
         return {"failed": str(error)}
     finally:
@@ -163,22 +167,22 @@ def _fork_once(work) -> int:
         os._exit(status)
 
 
-def _fork_apart(work) -> int:
+def _fork_unshared(work) -> int:
     """Fork a process that is the first in namespaces of its own.
 
-    A helper enters them, forks and goes; what it forked is then a child of the zygote, which has adopted it.
+    A helper enters them, forks and exits; the zygote then adopts what it forked.
     """
-    answer_end, tell = os.pipe()
+    answer_end, write_end = os.pipe()
     helper = os.fork()
     if helper == 0:
         try:
             confine.unshare()
-            os.write(tell, str(_fork_once(work)).encode())
+            os.write(write_end, str(_fork_once(work)).encode())
         except OSError as error:
-            os.write(tell, str(error).encode())
+            os.write(write_end, str(error).encode())
         finally:
             os._exit(0)
-    os.close(tell)
+    os.close(write_end)
     with open(answer_end, "rb") as pipe:
         answer = pipe.read(200).decode()
     os.waitpid(helper, 0)
@@ -190,14 +194,14 @@ def _fork_apart(work) -> int:
 def _use(pid: int) -> dict:
     """Return what the kernel has counted of a worker up to now: seconds of all its threads, the most memory it held."""
     peak = HIGH_WATER.search(Path(f"/proc/{pid}/status").read_bytes())
-    if peak is None:  # it has ended, and nobody has waited for it yet
+    if peak is None:  # it has ended and has not been waited for
         return {"gone": True}
     return {"cpu_seconds": time.clock_gettime(confine.clock_of(pid)), "peak_bytes": int(peak[1]) << 10}
 
 
 def _end(pid: int) -> dict:
     """End a worker and its process group; return how it ended and the CPU seconds it took."""
-    # Not reaped before the group is gone, so that the number cannot belong to somebody else.
+    # Not reaped before the group is gone, so that no other process can have got the number.
     ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     for end in (os.killpg, os.kill):
         try:
@@ -206,15 +210,15 @@ def _end(pid: int) -> dict:
             pass
     _, status, usage = os.wait4(pid, 0)  # returns when all of its pid namespace are gone, where it has one
     _end_orphans()
-    own = ended is not None
-    return {"own": own, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+    return {"by_itself": ended is not None, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}
 
 
-def _end_orphans(spared: set[int] = frozenset()) -> None:
-    """End what came to this process from others that died, and reap what has ended.
+def _end_orphans(spared: set[int] | None = None) -> None:
+    """End the processes that this one has adopted from dead ones, and reap those that have ended.
 
-    At the level bubblewrap a worker leaves nothing, and elsewhere there is one at a time.
+    At the level bubblewrap a worker leaves nothing, and at the others there is one worker at a time.
     """
+    spared = set() if spared is None else spared
     while orphans := _children() - spared:
         for orphan in orphans:
             os.kill(orphan, signal.SIGKILL)

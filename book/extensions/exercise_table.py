@@ -59,7 +59,7 @@ class ExerciseTable(SphinxDirective):
         return [*links, *map(nodes.Text, (facts["difficulty"], str(facts["minutes"]), str(len(points)), f"{sum(points):g}"))]
 
     def _subject(self, chapter: str) -> str:
-        """Return a chapter's title without the question in it, which a phone has no room for."""
+        """Return a chapter's title without the question in it, which is too long for a phone."""
         path = Path(self.env.srcdir) / "book" / f"{chapter}.md"
         self.env.note_dependency(str(path))
         return re.search(r"^# ([^:\n]+)", path.read_text(encoding="utf-8"), re.MULTILINE)[1]

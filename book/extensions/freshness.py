@@ -11,8 +11,12 @@ import shutil
 from importlib.metadata import version
 from pathlib import Path
 
-# Whatever stamps a file with the time of the build (SVG figures do) uses this moment instead.
-FIXED_TIME = "1577836800"  # 2020-01-01
+# What the environment would else decide for the chapters' kernels, and with it bytes of the site.
+FIXED = {
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: whatever stamps a file with the time of the build (SVG figures do) uses this moment
+    "OMP_NUM_THREADS": "1",  # several would add up in another order; and on these small matrices they wait for each other
+}
+STAMP = "executed_with"
 BOOK = Path(__file__).parents[1]
 # Their releases change a chapter's printed numbers or its figures.
 SEEN_IN_OUTPUTS = ("numpy", "matplotlib", "torch", "myst-nb")
@@ -29,8 +33,8 @@ def digest(files: list[Path], words: tuple[str, ...] = ()) -> str:
 
 def _written_with() -> str:
     """Return the digest of everything that shapes a page without being a page."""
-    rooms = [BOOK / "site_static", BOOK / "extensions"]
-    files = [file for room in rooms for file in room.rglob("*") if file.is_file()]
+    folders = [BOOK / "site_static", BOOK / "extensions"]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     return digest([file for file in files if file.suffix != ".pyc"])
 
 
@@ -49,7 +53,7 @@ def take_digests(app, config):
 def drop_stale_outputs(app):
     """Empty the execution cache if the chapters' modules are not those that filled it."""
     cache = Path(app.outdir).parent / ".jupyter_cache"  # jupyter-book's own place for it
-    stamp = cache / "executed_with"
+    stamp = cache / STAMP
     if cache.exists() and (not stamp.exists() or stamp.read_text() != app.config.site_executed_with):
         shutil.rmtree(cache)
     cache.mkdir(parents=True, exist_ok=True)
@@ -64,8 +68,8 @@ def forget_warned_build(app, error):
 
 
 def setup(app):
-    """Fix the clock for this process and the kernels that it starts, and watch the inputs."""
-    os.environ["SOURCE_DATE_EPOCH"] = FIXED_TIME
+    """Fix clock and threads for this process and the kernels that it starts, and watch the inputs."""
+    os.environ.update(FIXED)
     app.add_config_value("site_written_with", "", "html")
     app.add_config_value("site_executed_with", "", "env")
     app.connect("config-inited", take_digests)

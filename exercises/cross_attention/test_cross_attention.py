@@ -35,6 +35,22 @@ def test_a_row_for_each_word_that_asks(learner, draw):
     expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
 
 
+@visible("who_asks")
+def test_every_word_reads_the_next(learner, draw):
+    """All widths and lengths are 5 here, so three matrices are as large as each other. Which of them makes which?"""
+    w_value = draw(5, 5)
+    expect(_attention(learner, _next_word(w_value))(torch.eye(5), torch.eye(5)), w_value.roll(-1, dims=0), "output")
+
+
+@visible("who_asks")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your module in between?"""
+    x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 3, 11)
+    attention = _attention(learner, weights)
+    first = attention.unchanged(x, context)
+    expect(attention(x, context), first, "output of the second call")
+
+
 @visible("scale")
 def test_matches_of_four_and_eight(learner):
     """Matches of 4 and 8 must reach softmax as scores of 2 and 4, for d_k is 4. What is the square root of d_k for?"""
@@ -60,6 +76,13 @@ def test_two_axes_before_the_last_two(learner, draw):
     expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
 
 
+@visible("batch")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, context, weights = draw(2, 3, 5, 7), draw(2, 3, 11, 7), _weights(draw, 7, 7, 1, 13)
+    expect(_attention(learner, weights).strided(x, context), _expected(x, context, weights), "output")
+
+
 @visible("mask")
 def test_hidden_word_of_the_context(learner):
     """The mask is True where a word may look, and the shares that are left must add up to 1. When is the mask to be applied?"""
@@ -78,6 +101,40 @@ def test_padding_of_a_batch(learner, draw):
     x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 1, 11)
     mask = torch.tensor([[[True, True, True, True, True]], [[True, True, True, False, False]]])
     expect(_attention(learner, weights)(x, context, mask), _expected(x, context, weights, mask), "output")
+
+
+@visible("mask")
+def test_visible_word_far_below_all_others(learner):
+    """The first word of the context may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[1.0, 7.0, 8.0], [100.0, 7.0, 8.0]]), torch.tensor([[-200.0, 3.0, 4.0], [0.0, 5e9, 6e9]])
+    expect(attention(x, context, torch.tensor([[True, False]] * 2)), torch.tensor([[3.0, 4.0]] * 2), "output")
+
+
+@visible("mask")
+def test_hidden_word_that_matches_beyond_measure(learner):
+    """The second word of the context is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[1.0, 7.0, 8.0], [2.0, 7.0, 8.0]]), torch.tensor([[1.0, 3.0, 4.0], [1e30, 5.0, 6.0]])
+    expect(attention(x, context, torch.tensor([[True, False]] * 2)), torch.tensor([[3.0, 4.0]] * 2), "output")
+
+
+@visible("mask")
+def test_as_many_words_as_sentences(learner, draw):
+    """Three sentences of three words read a context each, and one mask holds for all. Which of its axes is which?"""
+    x, context, weights, mask = draw(3, 3, 7), draw(3, 5, 7), _weights(draw, 7, 7, 1, 11), draw.mask(3, 5)
+    expect(_attention(learner, weights)(x, context, mask), _expected(x, context, weights, mask), "output")
+
+
+@visible("mask")
+def test_another_mask_each_time(learner, draw):
+    """One module is called three times: with a mask, with another one, and without. What does it still know of the calls before, and did it write into a mask?"""
+    x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 1, 11)
+    attention = _attention(learner, weights)
+    for mask in (draw.mask(2, 3, 5), draw.mask(2, 3, 5), None):
+        expect(attention.unchanged(x, context, mask=mask), _expected(x, context, weights, mask), "output")
 
 
 @visible("blind_row")
@@ -105,6 +162,12 @@ def test_every_weight_learns(learner, draw):
     expect(attention.trained(draw(2, 5), draw(3, 5)), (35, 35), "numbers that can learn, and numbers that a gradient reaches")
 
 
+@visible("trains")
+def test_context_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and the context. Does a gradient leave the module for both, or is one cut off on the way?"""
+    _expect_gradients_of_words(learner, draw, 3, 5, _weights(draw, 5, 5, 2, 3))
+
+
 @visible("text_reads")
 def test_words_read_patches(learner):
     """Each word shares out one whole among the patches: the first 1/5 and 4/5, the second evenly. What does it average by these shares?"""
@@ -113,12 +176,28 @@ def test_words_read_patches(learner):
     expect(text_seen, torch.tensor([[4 / 5], [1 / 2], [1 / 5]]) * image[1], "what the text has read")
 
 
+@visible("text_reads")
+def test_as_many_words_as_patches(learner, draw):
+    """There are as many words as patches, so the table of scores is square. Along which axis does a word share out its whole?"""
+    text, image = draw(3, 1), draw(3, 1)
+    text_seen, _ = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+
+
 @visible("image_reads")
 def test_patches_read_words(learner):
     """Each patch shares out one whole among the words. Do the shares of a patch add up to 1, or those of a word, which you have already?"""
     text, image = torch.tensor([[0.0], [1.0]]), torch.tensor([[1.0], [3.0], [9.0]]).log()
     _, image_seen = learner.look_both_ways.pair(text, image)
     expect(image_seen, torch.tensor([[1 / 2], [3 / 4], [9 / 10]]), "what the image has read")
+
+
+@visible("image_reads")
+def test_as_many_patches_as_words(learner, draw):
+    """There are as many patches as words, so the table of scores is square. Along which axis does a patch share out its whole?"""
+    text, image = draw(3, 1), draw(3, 1)
+    _, image_seen = learner.look_both_ways.pair(text, image)
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
 
 
 @visible("both_scale")
@@ -131,11 +210,28 @@ def test_match_of_eight(learner):
     expect(image_seen, weights @ text, "what the image has read")
 
 
+@visible("both_scale")
+def test_text_and_image_stay_as_they_were(learner, draw):
+    """Whoever called still holds text and image, and may need them again. Which line of your code writes into one of them?"""
+    text, image = _opposites(draw(1, 3)), _opposites(draw(1, 3))
+    text_seen, _ = learner.look_both_ways.unchanged(text=text, image=image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+
+
 @visible("both_batch")
 def test_a_batch_of_texts_and_images(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
     text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
     text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_batch")
+def test_text_and_image_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
+    text_seen, image_seen = learner.look_both_ways.strided(text, image)
     expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
     expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
 
@@ -201,3 +297,19 @@ def _expect_gradients(learner, text, image) -> None:
         came = learner.look_both_ways.gradients(text=text, image=image, wrt=["text", "image"], pick=part)
         arrived = tuple(grad is not None and bool((grad != 0).any()) for grad in came)
         expect(arrived, (True, True), f"whether a gradient of what the {name} has read reaches the text, and the image")
+
+
+def _next_word(w_value) -> dict:
+    """Return weights with which a word reads the next one only, if words are the rows of an identity; the scale does not matter."""
+    size = len(w_value)
+    return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
+
+
+def _expect_gradients_of_words(learner, draw, queries: int, keys: int, weights: dict) -> None:
+    attention, width = _attention(learner, weights), len(weights["w_query"])
+    words = {"x": draw(queries, width), "context": draw(keys, width)}
+    came = attention.gradients(**words, wrt=list(words))
+    _, count = attention.trained(*words.values())
+    arrived = tuple(grad is not None and bool(grad.any()) for grad in came)
+    wanted = sum(w.numel() for w in weights.values()), True, True
+    expect((count, *arrived), wanted, "numbers that a gradient reaches, and whether it reaches x, and the context")

@@ -36,6 +36,14 @@ def test_one_word_of_two_numbers(learner):
     _expect_shifted(learner, torch.tensor([1.0, 3.0]))
 
 
+@visible("mean")
+def test_words_in_another_order_in_memory(learner, draw):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    words = draw(2, 3, 7)
+    came = learner.layer_norm.strided(words, torch.ones(7), torch.zeros(7))
+    expect(_to_size(came), _to_size(_shifted(words)), "words, each brought to mean square 1")
+
+
 @visible("variance")
 def test_words_of_two_numbers(learner):
     """Both distances from the mean of (1, 3) are 1, so their squares have the mean 1. How many squares are there, and by how many do you divide their sum?"""
@@ -102,6 +110,21 @@ def test_attention_in_the_layer(learner, draw):
     expect(_layer(learner, weights, 3)(x), _by_torch(x, weights, 3), "output")
 
 
+@visible("attention")
+def test_layer_for_words_in_another_order_in_memory(learner, draw):
+    """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, weights = _words(draw, 2, 5, 6), _attending(draw, 6)
+    expect(_layer(learner, weights, 3).strided(x), _by_torch(x, weights, 3), "output")
+
+
+@visible("attention")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your layer in between?"""
+    layer, x = _layer(learner, _attending(draw, 6), 2), _words(draw, 2, 5, 6)
+    first = layer(x)
+    expect(layer(x), first, "output of the second call")
+
+
 @visible("feed_forward")
 def test_feed_forward_in_the_layer(learner, draw):
     """Attention returns zeros here, and the feed-forward network is added to the words. What happens between its two matrices, and where are b1 and b2?"""
@@ -127,6 +150,13 @@ def test_what_goes_around_a_quiet_feed_forward_network(learner, draw):
     """Attention returns zeros, and what the feed-forward network returns is as large as the word itself. What is added to it?"""
     x, weights = _words(draw, 1, 1, 4), {**_silent(4), **_straight(draw(4, 4))}
     expect(_layer(learner, weights, 2)(x), _by_torch(x, weights, 2), "output")
+
+
+@visible("residual")
+def test_words_stay_as_they_were(learner, draw):
+    """Whoever called still holds the words, and may need them again. Which line of your code writes into them?"""
+    x, weights = _words(draw, 1, 1, 4), {**_silent(4), "w_value": draw(4, 4)}
+    expect(_layer(learner, weights, 2).unchanged(x), _by_torch(x, weights, 2), "output")
 
 
 @visible("post_norm")
@@ -190,6 +220,49 @@ def test_mask_for_each_sentence(learner):
     expect(_layer(learner, _passing(4), 2)(words.repeat(3, 1, 1), mask), expected, "output")
 
 
+@visible("mask")
+def test_visible_word_far_below_all_others(learner):
+    """Each word sees its opposite only, and matches it with -200 in one head and with -20000 in the other; itself it matches as well, and may not. Which score lies below every match?"""
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, -1.0, 1.0]]])
+    swap, loud = torch.eye(4)[[1, 0, 2, 3]], torch.diag(torch.tensor([150.0, 150.0, 15000.0, 15000.0]))
+    weights = {**_one_by_one(swap, torch.eye(4)), "w_query": loud, "w_key": torch.eye(4)}
+    expect(_layer(learner, weights, 2)(x, ~torch.eye(2).bool()), -x @ swap, "output")
+
+
+@visible("mask")
+def test_hidden_word_that_matches_beyond_measure(learner):
+    """Each word matches itself, in one head with a number of thirty digits, and may not look at itself. Has it any part in what it gathers?"""
+    words = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]])
+    weights = {**_passing(4), "w_query": torch.diag(torch.tensor([10.0, 10.0, 1e30, 1e30])), "w_key": torch.eye(4)}
+    expect(_layer(learner, weights, 2)(words, ~torch.eye(2).bool()), words.flip(1), "output")
+
+
+@visible("mask")
+def test_as_many_words_as_sentences(learner):
+    """There are two sentences of two words, and one mask for both. Which of its axes is which?"""
+    words = torch.tensor([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]])
+    second = torch.tensor([2**0.5, 0.0, 0.0, -(2**0.5)])
+    came = _layer(learner, _passing(4), 2)(words.repeat(2, 1, 1), torch.tensor([[True, False], [True, True]]))
+    expect(came, torch.stack([words[0], second]).repeat(2, 1, 1), "output")
+
+
+@visible("mask")
+def test_another_mask_each_time(learner):
+    """One layer is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    words, layer = torch.tensor([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]), _layer(learner, _passing(4), 2)
+    mean = torch.tensor([2**0.5, 0.0, 0.0, -(2**0.5)])
+    itself, other = torch.eye(2).bool(), ~torch.eye(2).bool()
+    for mask, expected in ((itself, words), (other, words.flip(0)), (None, torch.stack([mean, mean]))):
+        expect(layer(words[None], mask), expected[None], "output")
+
+
+@visible("mask")
+def test_mask_stays_as_it_was(learner):
+    """The next layer is handed the same mask. Which line of your code writes into it?"""
+    x = STEPS.repeat(2, 3, 1)
+    expect(_layer(learner, _passing(4), 2).unchanged(x, mask=torch.ones(3, 3).tril().bool()), x, "output")
+
+
 @visible("dropout")
 def test_everything_is_dropped(learner, draw):
     """With dropout=1.0 nothing that a sublayer returns arrives. The words have mean 0 and variance 1 already, and each norm adds 1 at the end. What is left? And what must not be dropped?"""
@@ -229,6 +302,12 @@ def test_every_parameter_learns(learner, draw):
     """A layer of this size has 4*6*6 + 2*6*13 + 13 + 6 + 4*6 = 343 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     layer = _layer(learner, _quiet(draw, 6, 13), 3)
     expect(layer.trained(draw(2, 5, 6)), (343, 343), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Below this layer there may be another one that made the words. Does a gradient go back to it on both ways, around the sublayers and through them?"""
+    _expect_gradients_of_words(learner, draw, 2, 4)
 
 
 def _norm(learner, words):
@@ -389,3 +468,16 @@ def _expect_gradients(learner, draw, *shape: int) -> None:
     for name, mine, wanted in zip(inputs, came, torch.autograd.grad((output * output).sum(), leaves)):
         scaled = mine if mine is None else _to_size(mine.flatten())
         expect(scaled, _to_size(wanted.flatten()), f"gradient of {name}, brought to mean square 1")
+
+
+def _expect_gradients_of_words(learner, draw, num_heads: int, d_model: int) -> None:
+    """Expect a gradient at the words where both sublayers return zeros, and where they drown what goes around them."""
+    bias, ways = draw(d_model), []
+    for weights in (_silent(d_model), _passing(d_model)):
+        # Of the output's squares, a bias makes a sum that depends on the words.
+        layer = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads)
+        (came,) = layer.gradients(x=_words(draw, 2, 3, d_model), wrt=["x"])
+        ways.append(came is not None and bool(came.abs().amax() > 1e-3))
+    learns, reached = _layer(learner, _quiet(draw, d_model, 7), num_heads).trained(_words(draw, 2, 3, d_model))
+    what = "whether a gradient reaches all parameters, the words around the sublayers, and the words through them"
+    expect((reached == learns, *ways), (True, True, True), what)

@@ -120,7 +120,7 @@ def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: st
 
 
 def _too_much(what: str, reason: str) -> Wrong:
-    return Wrong(what, reason, discreet=reason)  # a cost says nothing of the inputs
+    return Wrong(what, reason, redacted=reason)  # a cost says nothing of the inputs
 
 
 def _megabytes(count: float) -> str:

@@ -18,7 +18,7 @@ from .values import small
 
 SUMS = 4
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
-STAND_IN = {"nan": 7.7, "posinf": 5e3, "neginf": -3e3}  # so that a NaN leaves a print too
+NAN, INFINITY, MINUS_INFINITY = 7.7, 5e3, -3e3  # numbers in their place, so that these leave a print too
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def _of_value(value) -> dict:
     if not isinstance(value, Tensor):
         return {"value": small(value)}
     some = value.flatten()[:: -(-value.numel() // MOST_ENTRIES) or 1]
-    flat = torch.nan_to_num(some.double(), **STAND_IN).numpy()
+    flat = torch.nan_to_num(some.double(), NAN, INFINITY, MINUS_INFINITY).numpy()
     sums = np.random.default_rng(len(flat)).normal(size=(SUMS, len(flat))) @ flat
     return {"shape": list(value.shape), "dtype": str(value.dtype), "sums": [float(f"{x:.5g}") for x in sums.tolist()]}
 

@@ -1,4 +1,4 @@
-"""`hint("name")`: three hints for whoever is stuck, one after another. They cost nothing."""
+"""`hint("name")`: three hints for learners who are stuck, one after another. They cost nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ ORDER = ("first", "second", "third")
 
 
 class Hinter:
-    """Opens the hints of an exercise; `drawers` are its facts about them, each with cell, checks and texts."""
+    """Opens the hints of an exercise; `groups` are those of one cell each, with its checks and texts."""
 
-    def __init__(self, drawers: list[dict], progress: Progress):
-        self._drawer = {check: drawer for drawer in drawers for check in drawer["checks"]}
+    def __init__(self, groups: list[dict], progress: Progress):
+        self._group = {check: group for group in groups for check in group["checks"]}
         self._progress = progress
         self._open: dict[str, int] = {}  # in this kernel
 
@@ -21,9 +21,9 @@ class Hinter:
 
         After a restart the first call opens none, so that running a whole notebook again does not.
         """
-        if name not in self._drawer:
-            raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._drawer)}")
-        cell, texts = self._drawer[name]["cell"], self._drawer[name]["texts"]
+        if name not in self._group:
+            raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._group)}")
+        cell, texts = self._group[name]["cell"], self._group[name]["texts"]
         before = self._opened(name)
         is_reminder = before > 0 and cell not in self._open
         self._open[cell] = before if is_reminder else min(before + 1, len(texts))
@@ -32,18 +32,18 @@ class Hinter:
 
     def invitation(self, name: str) -> str:
         """Return the sentence that says what `hint` has for a check."""
-        opened, count = self._opened(name), len(self._drawer[name]["texts"])
+        opened, count = self._opened(name), len(self._group[name]["texts"])
         return f'hint("{name}") ' + (f"opens the {ORDER[opened]} of {count} hints" if opened < count else "shows its hints again")
 
     def _opened(self, name: str) -> int:
-        drawer = self._drawer[name]
-        return min(max(self._open.get(drawer["cell"], 0), self._progress.opened(drawer["cell"])), len(drawer["texts"]))
+        group = self._group[name]
+        return min(max(self._open.get(group["cell"], 0), self._progress.opened(group["cell"])), len(group["texts"]))
 
     def _show(self, name: str, texts: list[str]) -> None:
-        drawer = self._drawer[name]
-        left = len(drawer["texts"]) - len(texts)
-        served = ", ".join(drawer["checks"])
-        lead = f"Hint {len(texts)} of {len(drawer['texts'])} ({served})"
+        group = self._group[name]
+        left = len(group["texts"]) - len(texts)
+        served = ", ".join(group["checks"])
+        lead = f"Hint {len(texts)} of {len(group['texts'])} ({served})"
         foot = "Run the cell again for the next one." if left else "That was the last one; what is left is yours."
         numbered = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
         display(

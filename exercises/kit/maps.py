@@ -1,4 +1,4 @@
-"""Two maps side by side, what came and what was expected: a pattern is seen before a number is read."""
+"""Two maps side by side, what came and what was expected: the eye sees a pattern before it reads a number."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import torch
 from torch import Tensor
 
 from .outcome import Wrong
-from .svg import INK, box, picture, shade, width_of, words
+from .svg import INK, box, label, picture, shade, width_of
 
 MOST_ROWS, MOST_COLUMNS = 12, 12
-WITH_NUMBERS = 6  # columns; narrower cells have no room for a number
+WITH_NUMBERS = 6  # columns; narrower cells are too small for a number
 TOP, GAP, EDGE = 22, 36, 6
 
 
 def maps(error: Exception | None) -> str:
     """Return the maps of a failed comparison as an HTML image; nothing where there is none to draw.
 
-    Drawn is what holds shares of one or yes and no: weights, masks, and outputs that show the weights.
+    Drawn are tensors of shares of one, or of yes and no: weights, masks, and outputs that show the weights.
     """
     if not isinstance(error, Wrong) or not (_is_map(error.came) and _is_map(error.expected) and _are_shares(error.expected)):
         return ""
@@ -27,7 +27,7 @@ def maps(error: Exception | None) -> str:
     if max(came.shape[0], expected.shape[0]) > MOST_ROWS or max(came.shape[1], expected.shape[1]) > MOST_COLUMNS:
         return ""
     drawn = b64encode(_side_by_side(came, expected).encode()).decode()
-    # As an image it can hold no script, and a reader who does not see it is told what it shows.
+    # As an image it can hold no script, and a reader who cannot see it gets a description.
     return f"<img style='display:block;max-width:100%;margin:6px 0' alt='{escape(_described(error.what, came, expected))}' src='data:image/svg+xml;base64,{drawn}'>"
 
 
@@ -60,10 +60,11 @@ def _table(value: Tensor, place: tuple[int, ...]) -> Tensor:
 def _side_by_side(came: Tensor, expected: Tensor) -> str:
     has_numbers = max(came.shape[1], expected.shape[1]) <= WITH_NUMBERS
     size = (44.0, 24.0) if has_numbers else (16.0, 16.0)
-    parts, left, foot = [], EDGE, 0.0
+    parts: list[str] = []
+    left, foot = float(EDGE), 0.0
     for title, table in (("found", came), ("expected", expected)):
         width = max(table.shape[1] * size[0], width_of(title))
-        parts += [words(left + width / 2, TOP - 7, title), *_cells(table, left, size, has_numbers)]
+        parts += [label(left + width / 2, TOP - 7, title), *_cells(table, left, size, has_numbers)]
         left, foot = left + width + GAP, max(foot, TOP + table.shape[0] * size[1])
     return picture(left - GAP + EDGE, foot + EDGE, parts)
 
@@ -76,7 +77,7 @@ def _cells(table: Tensor, left: float, size: tuple[float, float], has_numbers: b
             yield box(x, y, width, height, shade(number) if known else "#ffd9b8")
             if has_numbers or not known:
                 ink = "#ffffff" if known and number > 0.55 else INK
-                yield words(x + width / 2, y + height / 2 + 4, _number(number), 11 if has_numbers else 8, ink)
+                yield label(x + width / 2, y + height / 2 + 4, _number(number), 11 if has_numbers else 8, ink)
 
 
 def _number(number: float) -> str:

@@ -1,4 +1,4 @@
-"""`check("name")`: the learner's door."""
+"""`check("name")`: the front end in the notebook, for learners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .outcome import Outcome, Verdict
 from .progress import Progress
 from .show import as_html, as_text, display
 from .source import defined_names
-from .suite import VISIBLE_SEED, Judged, judge_check, load_tests, tests_of
+from .suite import VISIBLE_SEED, CheckResult, load_tests, run_check, tests_of
 
 
 class Checker:
@@ -37,31 +37,31 @@ class Checker:
         """Show what becomes of one check, or of all of them."""
         if name is not None and name not in self._points:
             raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
-        judged = [self._judge(each) for each in ([name] if name else self._points)]
-        verdicts = [self._named(each) for each in judged]
+        results = [self._result(each) for each in ([name] if name else self._points)]
+        verdicts = [self._named(each) for each in results]
         self._progress.remember(verdicts)
-        for verdict, each in zip(verdicts, judged):
+        for verdict, each in zip(verdicts, results):
             self._show(verdict, maps(each.error), self._so_far() if name else "")
         if name is None:
             self._show_total(verdicts)
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
 
-    def _named(self, judged: Judged) -> Verdict:
+    def _named(self, result: CheckResult) -> Verdict:
         """Return the verdict on one check, with the mistake's name if it is a known one."""
-        verdict, print_ = judged.verdict, fingerprint.of(judged.error) if judged.error else None
-        if judged.test is None or print_ is None:
+        verdict, print_ = result.verdict, fingerprint.of(result.error) if result.error else None
+        if result.test is None or print_ is None:
             return verdict
-        return verdict.named(fingerprint.recognise(verdict.check, judged.test.name, print_, self._failed, self._suspects))
+        return verdict.with_mistake(fingerprint.recognise(verdict.check, result.test.name, print_, self._failed, self._suspects))
 
     def _failed(self) -> set[str]:
-        return {name for name in self._points if self._judge(name).verdict.outcome is not Outcome.PASSED}
+        return {name for name in self._points if self._result(name).verdict.outcome is not Outcome.PASSED}
 
-    def _judge(self, name: str) -> Judged:
+    def _result(self, name: str) -> CheckResult:
         namespace = sys.modules["__main__"].__dict__
         learner = local(namespace, self._guard)
         tests = [test for test in self._tests if test.check == name and not test.gpu]
-        return judge_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
+        return run_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
 
     def _show(self, verdict: Verdict, picture: str, so_far: str) -> None:
         is_passed = verdict.outcome is Outcome.PASSED

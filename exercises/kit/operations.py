@@ -1,7 +1,7 @@
 """What can be done with a learner's names: call them, differentiate them, count their weights.
 
 The same few operations serve the notebook's own process and the judge's worker, so a test
-means the same behind every door. Values come back plain: detached tensors without subclasses,
+means the same in every front end. Values come back plain: detached tensors without subclasses,
 numbers, text, tuples, and handles for everything that has to stay where it is.
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from .classify import classify
 from .cost import Cost, measure
 from .outcome import NoAnswer, Stopped
-from .proxy import StandIn
+from .proxy import ImplementationProxy
 
 DEEPEST = 8
 
@@ -30,7 +30,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Object:
-    """A returned thing that has no plain form; only the name of its class is told."""
+    """A returned thing that has no plain form: only the name of its class is handed on."""
 
     kind: str
 
@@ -45,25 +45,44 @@ class Operations:
         self._namespace = namespace
         self._kept: list = []
         self._guard = guard
-        self._missing = missing or {}  # names that a cell should have defined, and why it did not
+        self._missing = missing or {}  # names that a cell should have defined, with the reason why it did not
 
     def call(self, target, args: tuple, kwargs: dict, device: str | None = None):
         """Return what the target returns, in plain form."""
         with self._watched():
             return self._plain(self._run(target, args, kwargs, device))
 
+    def unchanged(self, target, args: tuple, kwargs: dict, device: str | None = None) -> tuple[object, tuple[str, ...]]:
+        """Return what the target returns, in plain form, and the names of the inputs that it wrote into.
+
+        In a worker this is a claim of the learner's process. Nobody gains by a false one: what is asked for is to leave something alone.
+        """
+        with self._watched():
+            opened, named = self._opened(args, kwargs, device)
+            result = self._plain(self._compute(target, opened, named, device))
+        handed, kept = names_of(args, kwargs), names_of(opened, named)
+        return result, tuple(name for name, value in handed.items() if isinstance(value, Tensor) and not _same(value, kept[name]))
+
+    def strided(self, target, args: tuple, kwargs: dict, device: str | None = None):
+        """Return, in plain form, what the target returns for inputs whose axes lie in memory in the opposite order.
+
+        The wire lays every tensor out anew, so it has to be done on this side.
+        """
+        return self.call(target, tuple(map(_turned, args)), {name: _turned(each) for name, each in kwargs.items()}, device)
+
     def measured(self, target, args: tuple, kwargs: dict) -> tuple[tuple[object, Cost], ...]:
         """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
         return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
-    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str], pick: int | None, device: str | None = None):
+    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, device: str | None = None):
         """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
 
-        `wrt` names keyword arguments; a gradient that does not arrive is None.
+        `wrt` names keyword arguments, or says at which place an argument stands; a gradient that does not arrive is None.
         """
-        leaves = {name: kwargs[name].clone().requires_grad_() for name in wrt}
+        leaves = {name: (args[name] if isinstance(name, int) else kwargs[name]).clone().requires_grad_() for name in wrt}
+        args = tuple(leaves.get(place, value) for place, value in enumerate(args))
         with self._watched(), torch.enable_grad():
-            result = self._run(target, args, {**kwargs, **leaves}, device)
+            result = self._run(target, args, {name: leaves.get(name, value) for name, value in kwargs.items()}, device)
             result = result if pick is None else result[pick]
             found = self._differentiate(result, list(leaves.values()))
         return tuple(self._plain(grad) for grad in found)
@@ -78,7 +97,7 @@ class Operations:
         return sum(p.numel() for p in parameters), sum(reached)
 
     def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
-        """Add a random number to each parameter of the module: what must hold, must hold whatever has been learnt."""
+        """Add a random number to each parameter of the module: what must hold, must hold after any training."""
         with self._watched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(0)
             for parameter in self._object(target).parameters():
@@ -91,28 +110,28 @@ class Operations:
                 parameter.grad = None
 
     def switch(self, target, args: tuple, kwargs: dict, training: bool) -> None:
-        """Put a module into training, or into use."""
+        """Put a module into training mode, or into evaluation mode."""
         with self._watched():
             self._object(target).train(training)
 
-    def trial(self, target, args: tuple, kwargs: dict, ask: Callable[[dict], dict]) -> str | None:
-        """Return with which words a learner's test refuses an implementation, or None if it lets it pass.
+    def mutation_test(self, target, args: tuple, kwargs: dict, ask: Callable[[dict], dict]) -> str | None:
+        """Return the text with which a learner's test refuses an implementation, or None if it lets it pass.
 
-        `args` names the implementation; `ask` is who has it (see `StandIn`).
+        `args` names the implementation; `ask` sends a question to where it is (see `ImplementationProxy`).
         """
         (name,) = args
-        stand_in = StandIn(name.kind, self._unguarded(ask), self._plain)
+        proxy = ImplementationProxy(name.kind, self._unguarded(ask), self._plain)
         with self._watched():
             try:
-                self._run(target, (stand_in,), {}, None)
+                self._run(target, (proxy,), {}, None)
             except AssertionError as refusal:
                 return " ".join(str(refusal).split())[:300]
             finally:
-                stand_in.end()
+                proxy.end()
         return None
 
     def _unguarded(self, ask: Callable[[dict], dict]) -> Callable[[dict], dict]:
-        """Return `ask` with the guard off meanwhile: in the notebook it runs code of ours, which may use what it likes."""
+        """Return `ask` with the guard off while it runs: in the notebook it runs code of ours, which may use what it likes."""
 
         def asking(question: dict) -> dict:
             self._guard.off()
@@ -124,7 +143,7 @@ class Operations:
         return asking
 
     def forget(self) -> None:
-        """Drop the modules that calls have left behind: their handles are worth nothing any more."""
+        """Drop the modules that calls have left behind; their handles are no longer valid."""
         self._kept.clear()
 
     def _differentiate(self, result, leaves: list[Tensor]) -> list:
@@ -133,13 +152,17 @@ class Operations:
         return list(torch.autograd.grad((result * result).sum(), leaves, allow_unused=True))
 
     def _run(self, target, args: tuple, kwargs: dict, device: str | None):
+        return self._compute(target, *self._opened(args, kwargs, device), device)
+
+    def _opened(self, args: tuple, kwargs: dict, device: str | None) -> tuple[tuple, dict]:
+        return tuple(self._open(a, device) for a in args), {name: self._open(a, device) for name, a in kwargs.items()}
+
+    def _compute(self, target, args: tuple, kwargs: dict, device: str | None):
         function = self._object(target)
-        args = tuple(self._open(a, device) for a in args)
-        kwargs = {name: self._open(a, device) for name, a in kwargs.items()}
-        # What an answer draws at random is the same each time: a mistake that starts at random can
-        # then be recognised, and nobody is right by luck. The learner's own draws are left alone.
+        # What an answer draws at random is the same each time: a mistake that starts with random numbers can
+        # be recognised, and no answer is right by luck. Random numbers outside a call are not affected.
         with torch.random.fork_rng(devices=[]):
-            # torch.manual_seed would write down the stack for each kind of device: more than all other work of a call.
+            # torch.manual_seed records the stack for each kind of device, which costs more than the rest of a call.
             torch.manual_seed(0) if device else torch.default_generator.manual_seed(0)
             result = function(*args, **kwargs)
         return result.to(device) if device and isinstance(result, nn.Module) else result
@@ -157,14 +180,14 @@ class Operations:
         if isinstance(value, Handle):
             return self._kept[value.number]
         if isinstance(value, Tensor):
-            # A copy: what a learner writes into an input must not reach the test's own tensors.
+            # A copy: what a learner writes into an input must not change the test's own tensors.
             copy = value if value.requires_grad else value.clone()
             return copy.to(device) if device else copy
         return value
 
     def _plain(self, value, depth: int = 0):
         if isinstance(value, Tensor):
-            with torch._C.DisableTorchFunctionSubclass():  # a subclass has no say in what comes back
+            with torch._C.DisableTorchFunctionSubclass():  # a subclass must not influence what comes back
                 return value.detach().as_subclass(Tensor).to("cpu").contiguous().clone()
         if value is None or type(value) in (bool, int, float, str):
             return value
@@ -179,8 +202,30 @@ class Operations:
         return _Watch(self._guard, self._missing)
 
 
+def names_of(args: tuple, kwargs: dict) -> dict[str, object]:
+    """Return all arguments by a name: those that were handed over by their place are called `argument 1` and so on."""
+    return {f"argument {place}": value for place, value in enumerate(args, 1)} | kwargs
+
+
+def _same(one: Tensor, other: object) -> bool:
+    """Return whether two tensors agree in dtype, shape and every entry, where not-a-number agrees with itself."""
+    if not isinstance(other, Tensor):
+        return False
+    other = other.detach().to("cpu")
+    alike = one.dtype == other.dtype and one.shape == other.shape
+    return alike and bool(((one == other) | (one.isnan() & other.isnan())).all())
+
+
+def _turned(value):
+    """Return a tensor of the same entries that lies in memory as if all of its axes had been swapped; anything else as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    backwards = tuple(reversed(range(value.ndim)))
+    return value.permute(backwards).contiguous().permute(backwards)
+
+
 class _Watch:
-    """Turns whatever the learner's code raises into one of the closed list."""
+    """Raises whatever the learner's code raises as one of the closed list of outcomes."""
 
     def __init__(self, guard, missing: dict[str, Stopped]):
         self._guard = guard

@@ -1,4 +1,4 @@
-"""What a learner's test holds in place of an implementation: calling it asks the one who has the code.
+"""The proxy that a learner's test gets in place of an implementation: a call to it is answered by whatever process has the code.
 
 In the sandbox that is the judge, across the wire; in the notebook it is the same process. The same
 rules hold in both: data goes there, and plain data or an ordinary error comes back.
@@ -23,8 +23,8 @@ ERRORS = {
 }
 
 
-class StandIn:
-    """An implementation as far as a test can tell: it takes arguments and returns what comes of them."""
+class ImplementationProxy:
+    """For a test it is the implementation: it takes arguments and returns the result for them."""
 
     def __init__(self, name: str, ask: Callable[[dict], dict], plain: Callable):
         self._name, self._ask, self._plain = name, ask, plain
@@ -47,7 +47,7 @@ class StandIn:
         return self._name
 
     def end(self) -> None:
-        """Let no further question through; one that is on its way comes to its end first."""
+        """Let no further question through, once the one that is under way has been answered."""
         with self._turn:
             self._over = True
 

@@ -25,9 +25,9 @@ def as_text(verdict: Verdict, below: str = "") -> str:
 
 
 def evidence(verdict: Verdict, in_full: bool = False) -> list[tuple[str, str]]:
-    """Return what a verdict rests on, as names and texts; only what there is.
+    """Return what a verdict rests on, as names and texts, without what is empty.
 
-    In full it is for those who may see hidden tests. Learners' own notebooks have none.
+    `in_full` is for those who may see hidden tests. Notebooks of learners have no hidden tests.
     """
     rows = [
         ("what differs" if verdict.outcome is Outcome.WRONG else "what happened", in_full and verdict.in_full or verdict.reason),
@@ -66,7 +66,7 @@ def _lead(verdict: Verdict) -> str:
 
 
 def display(forms: dict[str, str]) -> None:
-    """Show something in the notebook, which takes the form that it likes best; elsewhere print its text."""
+    """Show something in the notebook, which chooses the form; elsewhere print its text."""
     try:
         from IPython import get_ipython
         from IPython.display import display as show

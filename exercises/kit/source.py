@@ -1,4 +1,4 @@
-"""A learner's source as a syntax tree. Whatever a parser raises on hostile text ends here.
+"""A learner's source as a syntax tree, whatever a parser raises on hostile text.
 
 Parsing is safe in our own process, compiling is not: a chain of nested comprehensions overflows
 the stack of Python 3.12's and 3.13's compiler and kills the process. Only workers compile.
@@ -11,9 +11,9 @@ import warnings
 
 
 def tree_of(source: str) -> ast.Module | None:
-    """Return the source's tree; None if it is no Python, or nested past what the parser bears."""
+    """Return the source's tree; None if it is not Python, or nested too deeply for the parser."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Python thinks of a stranger's style is not for our terminal
+        warnings.simplefilter("ignore")  # Python's warnings about a stranger's code do not belong in our terminal
         try:
             return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # ValueError: half a character; MemoryError: `- - - ...`
@@ -37,7 +37,7 @@ def imported_names(source: str) -> set[str]:
 
 
 def printable(text: str, most: int = 4000) -> str:
-    """Return text that may be written, shown and printed anywhere.
+    """Return text that is safe to write, show and print anywhere.
 
     Control characters, marks that turn the direction of writing and halves of characters come
     out as escapes, new lines and tabs as they are.

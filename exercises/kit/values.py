@@ -12,7 +12,7 @@ MOST_LETTERS = 200
 
 
 class _Brief(reprlib.Repr):
-    """Renders the first parts of a container, however many there are: a stranger may have filled it."""
+    """Renders only the first parts of a container: a stranger may have put any number into it."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +41,7 @@ def small(value) -> str:
 def _numbers(value: Tensor) -> str:
     shown = value.to(torch.float64).round(decimals=4) if value.dtype.is_floating_point else value
     text = str(shown.tolist())
-    # Axes of length one say nothing here; the nesting of brackets keeps the shape.
+    # Axes of length one need no lines of their own; the nesting of brackets keeps the shape.
     return text.replace("], [", "],\n [") if value.ndim > 1 and len(text) > 60 else text
 
 

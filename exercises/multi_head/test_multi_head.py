@@ -22,11 +22,25 @@ def test_two_words_for_three_heads(learner):
     expect(learner.split_heads(words, 3), torch.tensor(expected), "heads")
 
 
+@visible("split")
+def test_words_in_another_order_in_memory(learner):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    words = torch.arange(1.0, 25.0).reshape(2, 2, 6)
+    expect(learner.split_heads.strided(words, 3), torch.stack(words.split(2, dim=-1), dim=1), "heads")
+
+
 @visible("merge")
 def test_three_heads_side_by_side(learner):
     """Each word gets its shares back from all heads. What must stand next to a head's share before the two axes can become one?"""
     heads = torch.tensor([[[[1.0, 2.0], [7.0, 8.0]], [[3.0, 4.0], [9.0, 10.0]], [[5.0, 6.0], [11.0, 12.0]]]])
     expect(learner.merge_heads(heads), torch.arange(1.0, 13.0).reshape(1, 2, 6), "words")
+
+
+@visible("merge")
+def test_heads_in_another_order_in_memory(learner, draw):
+    """After a split the heads have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    heads = draw(2, 3, 5, 7)
+    expect(learner.merge_heads.strided(heads), torch.cat(heads.unbind(dim=1), dim=-1), "words")
 
 
 @visible("uneven")
@@ -93,6 +107,21 @@ def test_one_head_is_a_head(learner, draw):
     expect(_attend(learner, query, key, value, weights, 1), _by_torch(query, key, value, weights, 1), "output")
 
 
+@visible("attention")
+def test_all_sizes_agree(learner, draw):
+    """There are three sentences, three queries, three keys and three heads, each three wide. Which axis is which, and does anything depend on their sizes?"""
+    query, key, value, weights = draw(3, 3, 9), draw(3, 3, 9), draw(3, 3, 9), _weights(draw, 9)
+    expect(_attend(learner, query, key, value, weights, 3), _by_torch(query, key, value, weights, 3), "output")
+
+
+@visible("attention")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    query, key, value, weights = draw(2, 5, 6), draw(2, 7, 6), draw(2, 7, 6), _weights(draw, 6)
+    came = learner.multi_head_attention.strided(query, key, value, **weights, num_heads=2)
+    expect(came, _by_torch(query, key, value, weights, 2), "output")
+
+
 @visible("mask")
 def test_hidden_key_weighs_nothing(learner):
     """The mask is True where a query may look, and the weights that are left must add up to 1. When is the mask to be applied?"""
@@ -109,6 +138,38 @@ def test_visible_key_that_matches_badly(learner):
     query, key = torch.tensor([[[10.0, 10.0]]]), torch.tensor([[[-8.0, -8.0], [8.0, 8.0]]])
     value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]])
     expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]]]), "output")
+
+
+@visible("mask")
+def test_visible_key_far_below_all_others(learner):
+    """The first key may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    query, key = torch.tensor([[[1.0, 1.0], [100.0, 100.0]]]), torch.tensor([[[-200.0, -200.0], [0.0, 0.0]]])
+    value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]] * 2)
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]] * 2]), "output")
+
+
+@visible("mask")
+def test_hidden_key_that_matches_beyond_measure(learner):
+    """The second key is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    query, key = torch.ones(1, 2, 2), torch.tensor([[[1.0, 1.0], [1e30, 1e30]]])
+    value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]] * 2)
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]] * 2]), "output")
+
+
+@visible("mask")
+def test_as_many_queries_as_sentences(learner):
+    """There are two sentences, two queries and two keys, and one mask for all. Which of its axes is which?"""
+    query, value = torch.zeros(2, 2, 2), torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
+    came = _attend(learner, query, query, value, _eyes(2), 2, torch.tensor([[True, False], [True, True]]))
+    expect(came, torch.tensor([[[1.0, 2.0], [2.0, 3.0]], [[5.0, 6.0], [6.0, 7.0]]]), "output")
+
+
+@visible("mask")
+def test_inputs_stay_as_they_were(learner, draw):
+    """The next layer is handed the same mask, and may need everything else again. Which line of your code writes into one of its inputs?"""
+    words = {"query": torch.zeros(2, 3, 4), "key": draw(2, 5, 4), "value": torch.ones(2, 5, 4)}
+    came = learner.multi_head_attention.unchanged(**words, **_eyes(4), num_heads=2, mask=draw.mask(3, 5))
+    expect(came, torch.ones(2, 3, 4), "output")
 
 
 @visible("mask_batch")
@@ -132,6 +193,15 @@ def test_double_precision_stays(learner):
     """A third has no end, and 64 bits hold more of it than 32. Where does your code turn its input into something else, or make a tensor that does not ask for the input's dtype?"""
     word = torch.tensor([[[1.0, 2.0], [1.0, 2.0]]], dtype=torch.float64) / 3
     expect(_attend(learner, word, word, word, _eyes(2, torch.float64), 2), word, "output")
+
+
+@visible("dtype")
+def test_half_precision_with_a_mask(learner):
+    """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
+    # Both words are alike, so it does not matter here which of them is hidden.
+    words = torch.tensor([[[1.0, 2.0], [1.0, 2.0]]]).half()
+    came = _attend(learner, words, words, words, _eyes(2, torch.float16), 2, torch.tensor([[True, False], [False, True]]))
+    expect(came, words, "output")
 
 
 @visible("gradient")
@@ -165,6 +235,14 @@ def test_module_with_given_weights(learner, draw):
     expect(_module(learner, weights, 3)(x, x, x), _by_torch(x, x, x, weights, 3), "output")
 
 
+@visible("module")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your module in between?"""
+    module, x = _module(learner, _weights(draw, 6), 2), draw(2, 5, 6)
+    first = module.unchanged(x, x, x)
+    expect(module(x, x, x), first, "output of the second call")
+
+
 @visible("defaults")
 def test_who_asks_also_answers(learner):
     """Nothing was said about the keys, so the words look at themselves. What do `key` and `value` become when they are None?"""
@@ -196,6 +274,15 @@ def test_module_with_a_mask(learner):
     expect(_module(learner, weights, 2)(x, x, x, mask), torch.tensor([[[2.0, 4.0], [3.5, 2.5]]]), "output")
 
 
+@visible("module_mask")
+def test_another_mask_each_time(learner):
+    """One module is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    module, x = _indifferent(learner, _eyes(2), 2), torch.tensor([[[2.0, 4.0], [6.0, 8.0]]])
+    first, second = torch.tensor([[True, False], [True, False]]), torch.tensor([[False, True], [False, True]])
+    for mask, expected in ((first, [2.0, 4.0]), (second, [6.0, 8.0]), (None, [4.0, 6.0])):
+        expect(module(x, x, x, mask), torch.tensor([[expected] * 2]), "output")
+
+
 @visible("module_uneven")
 def test_module_of_width_four_with_three_heads(learner):
     """Four numbers can't be shared out to three heads. When is it kinder to say so: when the module is made, or when it is first used?"""
@@ -207,6 +294,12 @@ def test_every_weight_learns(learner, draw):
     """Four matrices of 6 by 6 are 144 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     module = learner.MultiHeadAttention(d_model=6, num_heads=3)
     expect(module.trained(*[draw(2, 5, 6)] * 3), (144, 144), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and those that answer. Does a gradient leave the module for all of them, or is one cut off on the way?"""
+    _expect_gradients_of_words(learner, draw, 3)
 
 
 def _weights(draw, d_model: int, scale: float = 0.5) -> dict:
@@ -259,6 +352,14 @@ def _expect_gradients(learner, draw, num_heads: int, blind: int | None = None) -
     inputs = {"query": draw(2, 3, d_model), "key": draw(2, 5, d_model), "value": draw(2, 5, d_model), **_weights(draw, d_model)}
     came = learner.multi_head_attention.gradients(**inputs, num_heads=num_heads, mask=mask, wrt=list(inputs))
     for name, gradient in zip(inputs, came):
+        expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
+
+
+def _expect_gradients_of_words(learner, draw, num_heads: int) -> None:
+    d_model = 2 * num_heads
+    words = {name: draw(2, 5, d_model) for name in ("query", "key", "value")}
+    came = _module(learner, _weights(draw, d_model), num_heads).gradients(**words, wrt=list(words))
+    for name, gradient in zip(words, came):
         expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
 
 

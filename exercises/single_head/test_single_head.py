@@ -34,6 +34,20 @@ def test_weights_of_a_batch(learner, draw):
     expect(learner.softmax(scores), torch.softmax(scores, -1), "weights")
 
 
+@visible("softmax")
+def test_scores_stay_as_they_were(learner, draw):
+    """Whoever called still holds the scores, and may need them. Which line of your code writes into them?"""
+    scores = draw(3, 5)
+    expect(learner.softmax.unchanged(scores), torch.softmax(scores, -1), "weights")
+
+
+@visible("softmax")
+def test_scores_in_another_order_in_memory(learner, draw):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    scores = draw(2, 3, 5)
+    expect(learner.softmax.strided(scores), torch.softmax(scores, -1), "weights")
+
+
 @visible("stable")
 def test_scores_of_a_thousand(learner):
     """exp(1001) is too large for any float. Which number can be taken from a whole row of scores without changing its weights?"""
@@ -85,6 +99,14 @@ def test_two_axes_before_the_last_two(learner, draw):
     expect(tuple(weights.shape), (2, 3, 7, 11), "shape of the weights")
 
 
+@visible("batch")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    query, key, value = draw(2, 3, 7, 1), draw(2, 3, 11, 1), draw(2, 3, 11, 5)
+    output, _ = learner.scaled_dot_product_attention.strided(query, key, value)
+    expect(output, F.scaled_dot_product_attention(query, key, value), "output")
+
+
 @visible("mask")
 def test_hidden_key_weighs_nothing(learner):
     """The mask is True where a query may look, and the weights that are left must add up to 1. When is the mask to be applied?"""
@@ -100,6 +122,39 @@ def test_mask_of_a_batch(learner, draw):
     query, key, value, mask = draw(2, 3, 1), draw(2, 5, 1), draw(2, 5, 7), draw.mask(3, 5)
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
     expect(output, F.scaled_dot_product_attention(query, key, value, mask), "output")
+
+
+@visible("mask")
+def test_visible_key_that_matches_badly(learner):
+    """The first key may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    query, key, mask = torch.tensor([[1.0], [100.0]]), torch.tensor([[-200.0], [0.0]]), torch.tensor([[True, False]] * 2)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[1.0, 2.0], [50.0, 60.0]]), mask)
+    expect(output, torch.tensor([[1.0, 2.0]] * 2), "output")
+
+
+@visible("mask")
+def test_hidden_key_that_matches_beyond_measure(learner):
+    """The second key is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    query, key, mask = torch.ones(2, 1), torch.tensor([[1.0], [1e30]]), torch.tensor([[True, False]] * 2)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[1.0, 2.0], [50.0, 60.0]]), mask)
+    expect(output, torch.tensor([[1.0, 2.0]] * 2), "output")
+
+
+@visible("mask")
+def test_as_many_queries_as_sentences(learner, draw):
+    """Three sentences have three queries and three keys each, and one mask holds for all. Which of its axes is which?"""
+    query, key, value = torch.zeros(3, 3, 1), torch.zeros(3, 3, 1), draw(3, 3, 3)
+    mask = torch.tensor([[True, False, False], [False, True, True], [True, False, True]])
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+    expect(output, F.scaled_dot_product_attention(query, key, value, mask), "output")
+
+
+@visible("mask")
+def test_inputs_stay_as_they_were(learner, draw):
+    """The next layer is handed the same mask, and may need queries, keys and values again. Which line of your code writes into one of them?"""
+    inputs = {"query": draw(2, 3, 1), "key": draw(2, 5, 1), "value": draw(2, 5, 7), "mask": draw.mask(2, 3, 5)}
+    output, _ = learner.scaled_dot_product_attention.unchanged(**inputs)
+    expect(output, F.scaled_dot_product_attention(*inputs.values()), "output")
 
 
 @visible("blind_row")
@@ -119,6 +174,15 @@ def test_double_precision_stays(learner, draw):
     query, key, value = (draw(*shape, dtype=torch.float64) for shape in ((3, 1), (5, 1), (5, 2)))
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
     expect(output, F.scaled_dot_product_attention(query, key, value), "output")
+
+
+@visible("dtype")
+def test_half_precision_with_a_mask(learner):
+    """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
+    # Both keys match alike and have the same value, so it does not matter here which of them is hidden.
+    query, key, mask = torch.ones(3, 1).half(), torch.ones(2, 1).half(), torch.tensor([[True, False]] * 3)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
+    expect(output, torch.tensor([[3.0, 5.0]] * 3).half(), "output")
 
 
 @visible("gradient")
@@ -179,6 +243,21 @@ def test_head_with_given_weights(learner, draw):
     expect(_head(learner, weights)(x), _expected_head(x, weights), "output")
 
 
+@visible("module")
+def test_every_word_looks_at_the_next(learner, draw):
+    """All widths are 5 here, and so is the number of words. Three matrices are as large as each other: which makes which?"""
+    x, weights = torch.eye(5), _next_word(draw(5, 5))
+    expect(_head(learner, weights)(x), weights["w_value"].roll(-1, dims=0), "output")
+
+
+@visible("module")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your head in between?"""
+    head, x = _head(learner, _weights(draw, 4, 3, 5)), draw(2, 3, 4)
+    first = head.unchanged(x)
+    expect(head(x), first, "output of the second call")
+
+
 @visible("module_mask")
 def test_head_with_a_mask(learner, draw):
     """The head is handed a mask. Where does it pass it on?"""
@@ -186,11 +265,26 @@ def test_head_with_a_mask(learner, draw):
     expect(_head(learner, weights)(x, mask), _expected_head(x, weights, mask), "output")
 
 
+@visible("module_mask")
+def test_another_mask_each_time(learner, draw):
+    """One head is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    x, weights = draw(2, 3, 4), _weights(draw, 4, 1, 5)
+    head = _head(learner, weights)
+    for mask in (draw.mask(2, 3, 3), draw.mask(2, 3, 3), None):
+        expect(head(x, mask), _expected_head(x, weights, mask), "output")
+
+
 @visible("trains")
 def test_every_weight_learns(learner, draw):
     """A head of this size has 4*2 + 4*2 + 4*5 = 36 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
     head = _head(learner, _weights(draw, 4, 2, 5))
     expect(head.trained(draw(2, 3, 4)), (36, 36), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
+    _expect_gradient_of_x(learner, _weights(draw, 4, 2, 5), draw(2, 3, 4))
 
 
 def _weights(draw, d_model: int, d_k: int, d_v: int) -> dict:
@@ -207,3 +301,16 @@ def _head(learner, weights: dict):
 def _expected_head(x, weights: dict, mask=None):
     query, key, value = (x @ w for w in weights.values())
     return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+def _next_word(w_value) -> dict:
+    """Return weights with which a word looks at the next one only, if words are the rows of an identity; the scale does not matter."""
+    size = len(w_value)
+    return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
+
+
+def _expect_gradient_of_x(learner, weights: dict, x) -> None:
+    head, count = _head(learner, weights), sum(w.numel() for w in weights.values())
+    (came,) = head.gradients(x=x, wrt=["x"])
+    reached = *head.trained(x), came is not None and bool(came.any())
+    expect(reached, (count, count, True), "numbers that can learn, numbers that a gradient reaches, and whether it reaches x")

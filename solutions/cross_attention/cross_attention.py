@@ -47,7 +47,11 @@ from check import check, hint
 # * `*batch` stands for any axes before the last two, also none.
 # * `mask` is True where a word of `x` may look at a word of `context`; None means everywhere. It may have fewer axes than
 #   the scores, and an axis of length 1 (`#queries` in the signature) holds for all.
+#   A hidden word has no part in anything, however well it matches, and however badly those match that may be seen.
 # * A word of `x` that may look at nothing gets an output of zeros, and sends back a gradient that is a number.
+# * Not only the matrices learn: `x` and `context` get a gradient too, for whatever made them.
+# * Here and below, inputs stay as they were, and may lie in memory in any order, as after a transpose.
+#   Nothing depends on which sizes happen to be equal, nor on the call before.
 #
 # Example: 3 words of width 7 read 5 words of width 11 with $d_k = 2$ and $d_v = 13$. There are $3 \times 5$ scores,
 # and the output is $3 \times 13$.

@@ -30,7 +30,7 @@ class roles_exchanged:
 class context_ignored:
     """The words of x read each other: queries, keys and values were all made of x."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
     hint = "That is self-attention. Would your output change if the context were another one?"
 
     class CrossAttention(nn.Module):
@@ -141,7 +141,7 @@ class softmax_over_queries:
 class powers_of_large_scores:
     """The powers of e were taken of the scores as they are, and they overflowed."""
 
-    fails = ["who_asks"]
+    fails = ["who_asks", "mask"]
     hint = "Softmax sees differences only. What can be taken from every score of a row, so that no power exceeds 1?"
 
     class CrossAttention(nn.Module):
@@ -594,6 +594,261 @@ class nan_in_the_gradient:
             return torch.softmax(scores, dim=-1).nan_to_num(0.0) @ value
 
 
+class key_matrix_for_values:
+    """Where keys and values are equally wide, the matrix of the keys made the values too."""
+
+    fails = ["who_asks"]
+    hint = "There are three matrices, of whatever width. Which one says what a word of the context has to give?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key = self.to_query(x), self.to_key(context)
+            value = key if key.shape[-1] == len(self.to_value.weight) == x.shape[-1] else self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class query_and_key_matrices_swapped:
+    """The matrix of the queries made the keys and that of the keys the queries, where both fit."""
+
+    fails = ["who_asks"]
+    hint = "What a word asks for need not be what it is found by. Which of the two belongs to x?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            ask, find = self.to_query, self.to_key
+            if ask.weight.shape == find.weight.shape and x.shape == context.shape:
+                ask, find = find, ask
+            query, key, value = ask(x), find(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class matrix_shrinks_with_every_call:
+    """The scale was put on the matrix of the queries itself, which shrank further with every call."""
+
+    fails = ["who_asks"]
+    hint = "What is in `weight` after the first call, and what after the second?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            self.to_query.weight.data /= math.sqrt(len(self.to_query.weight))
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1)
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class batches_folded_by_view:
+    """The batch was folded by `view`, which only works where the inputs lie in memory one row after the other."""
+
+    fails = ["batch"]
+    hint = "`view` never moves a number. Which of its relatives does, where it must?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query = self.to_query(x.view(-1, x.shape[-1])).view(*x.shape[:-1], -1)
+            key, value = (of(context.view(-1, context.shape[-1])).view(*context.shape[:-1], -1) for of in (self.to_key, self.to_value))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class hidden_by_twenty:
+    """Hidden scores were set to -20 and their weights struck out afterwards, but some visible matches lie far below -20."""
+
+    fails = ["mask"]
+    hint = "A visible word may match as badly as it likes. Which score can nothing fall short of?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -20.0), dim=-1) * mask
+            total = weights.sum(dim=-1, keepdim=True)
+            return weights / total.masked_fill(total == 0, 1.0) @ value
+
+
+class hidden_by_ten_thousand:
+    """Hidden scores were set to -10000 and their weights struck out afterwards, but a visible match may lie below even that."""
+
+    fails = ["mask"]
+    hint = "However far down a number lies, a match can lie below. Which score can nothing fall short of?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1) * mask
+            total = weights.sum(dim=-1, keepdim=True)
+            return weights / total.masked_fill(total == 0, 1.0) @ value
+
+
+class minus_a_billion_added:
+    """-1e9 was added to hidden scores, and a match that is better than a billion came through."""
+
+    fails = ["mask"]
+    hint = "Whatever a hidden word holds, it has no part in anything. What is left of its match when a number is added, and what when it is replaced?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            return torch.softmax(scores + (~mask).to(scores.dtype) * -1e9, dim=-1) * mask.any(dim=-1, keepdim=True) @ value
+
+
+class mask_taken_for_padding:
+    """A mask with as many rows as the batch has sequences was taken for one row a sequence."""
+
+    fails = ["mask"]
+    hint = "The last two axes of a mask are queries and keys, whatever their sizes. What can two equal sizes tell you?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            if mask is not None and mask.ndim == 2 and x.ndim == 3 and len(mask) == len(x):
+                mask = mask[:, None]
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class mask_turned_in_place:
+    """The mask was turned over in place, and whoever called was left with its opposite."""
+
+    fails = ["mask"]
+    hint = "The next layer is handed the same mask. What does it find in it?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            hidden = mask.logical_not_()
+            weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1)
+            return weights.masked_fill(hidden, 0.0) @ value
+
+
+class first_mask_kept:
+    """The module kept the first mask that it was given, and used it for ever after."""
+
+    fails = ["mask"]
+    hint = "What does the module still know of an earlier call, and what should it?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+            self.mask = None
+
+        def forward(self, x, context, mask=None):
+            mask = self.mask = mask if self.mask is None else self.mask
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class context_cut_off:
+    """The context was detached, so whatever made it could never learn from being read."""
+
+    fails = ["trains"]
+    hint = "An encoder may have made the context. What does it learn from, if no gradient comes back to it?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            context = context.detach()
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
 class plain_tensors:
     """The matrices were plain tensors, which a module does not find when it is trained."""
 
@@ -812,3 +1067,56 @@ class both_outside_the_graph:
     def read(reader, source):
         scores = reader @ source.transpose(-2, -1) / math.sqrt(reader.shape[-1])
         return torch.softmax(scores, dim=-1) @ source
+
+
+class both_folded_by_view:
+    """The batch was folded by `view`, which only works where text and image lie in memory one row after the other."""
+
+    fails = ["both_batch"]
+    hint = "`view` never moves a number. Which of its relatives does, where it must?"
+
+    def look_both_ways(text, image):
+        words, patches = text.view(-1, *text.shape[-2:]), image.view(-1, *image.shape[-2:])
+        scores = torch.bmm(words, patches.transpose(1, 2)) / math.sqrt(text.shape[-1])
+        text_seen = torch.bmm(torch.softmax(scores, dim=2), patches).view(text.shape)
+        return text_seen, torch.bmm(torch.softmax(scores, dim=1).transpose(1, 2), words).view(image.shape)
+
+
+class table_not_turned_for_the_image:
+    """Where there are as many patches as words, the table of scores was not turned over for the patches."""
+
+    fails = ["image_reads"]
+    hint = "The table of scores may be square. Are its rows its columns then?"
+
+    def look_both_ways(text, image):
+        scores = text @ image.transpose(-2, -1) / math.sqrt(text.shape[-1])
+        turned = scores if text.shape == image.shape else scores.transpose(-2, -1)
+        return torch.softmax(scores, dim=-1) @ image, torch.softmax(turned, dim=-1) @ text
+
+
+class table_turned_for_the_text:
+    """Where there are as many words as patches, the table of scores was turned over for the words."""
+
+    fails = ["text_reads"]
+    hint = "The table of scores may be square. Are its rows its columns then?"
+
+    def look_both_ways(text, image):
+        scores = text @ image.transpose(-2, -1) / math.sqrt(text.shape[-1])
+        turned = scores.transpose(-2, -1)
+        if text.shape == image.shape:
+            scores = turned
+        return torch.softmax(scores, dim=-1) @ image, torch.softmax(turned, dim=-1) @ text
+
+
+class both_written_into:
+    """The text was scaled in place, and whoever called was left with smaller words."""
+
+    fails = ["both_scale"]
+    hint = "The next layer is handed the same text. What does it find in it?"
+
+    def look_both_ways(text, image):
+        with torch.no_grad():
+            text /= math.sqrt(text.shape[-1])
+        scores = text @ image.transpose(-2, -1)
+        text_seen = torch.softmax(scores, dim=-1) @ image
+        return text_seen, torch.softmax(scores.transpose(-2, -1), dim=-1) @ text * math.sqrt(text.shape[-1])

@@ -35,12 +35,36 @@ def test_a_row_for_each_word_that_asks(learner, draw):
     expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
 
 
+@visible("who_asks")
+def test_every_word_reads_the_next(learner, draw):
+    """All widths and lengths are 5 here, so three matrices are as large as each other. Which of them makes which?"""
+    w_value = draw(5, 5)
+    expect(_attention(learner, _next_word(w_value))(torch.eye(5), torch.eye(5)), w_value.roll(-1, dims=0), "output")
+
+
+@visible("who_asks")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your module in between?"""
+    x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 3, 11)
+    attention = _attention(learner, weights)
+    first = attention.unchanged(x, context)
+    expect(attention(x, context), first, "output of the second call")
+
+
 @hidden("who_asks")
 def test_fresh_readers(learner, reference, draw):
     """Queries come from x, keys and values from the context. Which matrix makes which, and along which axis are the shares taken?"""
     for queries, keys in ((1, 7), (5, 3), (2, 11)):
         x, context, weights = draw(queries, 5), draw(keys, 5), _weights(draw, 5, 5, 1, 13)
         expect(_attention(learner, weights)(x, context), _attention(reference, weights)(x, context), "output")
+
+
+@hidden("who_asks")
+def test_fresh_readers_where_all_sizes_agree(learner, reference, draw):
+    """There are as many sentences as words that ask and words that answer, and all widths are the same. Which matrix makes which?"""
+    weights = _next_word(draw(5, 5))
+    x, context = (torch.stack([torch.eye(5).roll(by, dims=0) for by in draw.integers(0, 5, 5).tolist()]) for _ in range(2))
+    expect(_attention(learner, weights)(x, context), _attention(reference, weights)(x, context), "output")
 
 
 @hidden("who_asks")
@@ -94,6 +118,13 @@ def test_two_axes_before_the_last_two(learner, draw):
     expect(_attention(learner, weights)(x, context), _expected(x, context, weights), "output")
 
 
+@visible("batch")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, context, weights = draw(2, 3, 5, 7), draw(2, 3, 11, 7), _weights(draw, 7, 7, 1, 13)
+    expect(_attention(learner, weights).strided(x, context), _expected(x, context, weights), "output")
+
+
 @hidden("batch")
 def test_fresh_batches(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
@@ -122,12 +153,68 @@ def test_padding_of_a_batch(learner, draw):
     expect(_attention(learner, weights)(x, context, mask), _expected(x, context, weights, mask), "output")
 
 
+@visible("mask")
+def test_visible_word_far_below_all_others(learner):
+    """The first word of the context may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[1.0, 7.0, 8.0], [100.0, 7.0, 8.0]]), torch.tensor([[-200.0, 3.0, 4.0], [0.0, 5e9, 6e9]])
+    expect(attention(x, context, torch.tensor([[True, False]] * 2)), torch.tensor([[3.0, 4.0]] * 2), "output")
+
+
+@visible("mask")
+def test_hidden_word_that_matches_beyond_measure(learner):
+    """The second word of the context is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[1.0, 7.0, 8.0], [2.0, 7.0, 8.0]]), torch.tensor([[1.0, 3.0, 4.0], [1e30, 5.0, 6.0]])
+    expect(attention(x, context, torch.tensor([[True, False]] * 2)), torch.tensor([[3.0, 4.0]] * 2), "output")
+
+
+@visible("mask")
+def test_as_many_words_as_sentences(learner, draw):
+    """Three sentences of three words read a context each, and one mask holds for all. Which of its axes is which?"""
+    x, context, weights, mask = draw(3, 3, 7), draw(3, 5, 7), _weights(draw, 7, 7, 1, 11), draw.mask(3, 5)
+    expect(_attention(learner, weights)(x, context, mask), _expected(x, context, weights, mask), "output")
+
+
+@visible("mask")
+def test_another_mask_each_time(learner, draw):
+    """One module is called three times: with a mask, with another one, and without. What does it still know of the calls before, and did it write into a mask?"""
+    x, context, weights = draw(2, 3, 7), draw(2, 5, 7), _weights(draw, 7, 7, 1, 11)
+    attention = _attention(learner, weights)
+    for mask in (draw.mask(2, 3, 5), draw.mask(2, 3, 5), None):
+        expect(attention.unchanged(x, context, mask=mask), _expected(x, context, weights, mask), "output")
+
+
 @hidden("mask")
 def test_fresh_masks(learner, reference, draw):
     """A word that may not be seen weighs nothing, and the others share the whole. When is the mask to be applied, and does it line up with queries and keys?"""
     x, context, weights = draw(5, 3, 11), draw(5, 7, 11), _weights(draw, 11, 11, 1, 2)
     for mask in (draw.mask(5, 3, 7), draw.mask(3, 7), draw.mask(5, 1, 7)):
         expect(_attention(learner, weights)(x, context, mask=mask), _attention(reference, weights)(x, context, mask), "output")
+
+
+@hidden("mask")
+def test_fresh_hidden_words_that_match_well(learner, reference, draw):
+    """The one word that may be seen matches far worse than those that are hidden. Which score lies below every match?"""
+    weights = {"w_query": torch.eye(3)[:, :1], "w_key": torch.eye(3)[:, :1], "w_value": torch.eye(3)[:, 1:]}
+    x, context, seen = draw(2, 5, 3), draw(2, 7, 3), draw.integers(0, 7, 1).item()
+    x[..., 0] = x[..., 0].abs() + 100
+    context[:, seen, 0], context[:, seen - 1, 0] = -1000.0, 1e30
+    mask = torch.arange(7) == torch.full((5, 1), seen)
+    expect(_attention(learner, weights)(x, context, mask), _attention(reference, weights)(x, context, mask), "output")
+
+
+@hidden("mask")
+def test_fresh_calls_one_after_the_other(learner, reference, draw):
+    """One module is called with masks, lengths and batches that change. What does it still know of the calls before?"""
+    weights = _weights(draw, 11, 11, 1, 2)
+    mine, other = _attention(learner, weights), _attention(reference, weights)
+    for batch, queries, keys in ((2, 5, 3), (5, 5, 7), (3, 2, 7)):
+        x, context = draw(batch, queries, 11), draw(batch, keys, 11)
+        for mask in (draw.mask(queries, keys), draw.mask(batch, 1, keys), None):
+            expect(mine(x, context, mask), other(x, context, mask), "output")
 
 
 @visible("blind_row")
@@ -172,6 +259,12 @@ def test_every_weight_learns(learner, draw):
     expect_trained(attention.trained(draw(2, 5), draw(3, 5)), 35)
 
 
+@visible("trains")
+def test_context_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and the context. Does a gradient leave the module for both, or is one cut off on the way?"""
+    _expect_gradients_of_words(learner, draw, 3, 5, _weights(draw, 5, 5, 2, 3))
+
+
 @hidden("trains")
 def test_every_weight_of_a_fresh_module_learns(learner, draw):
     """Every number of the three matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
@@ -179,6 +272,12 @@ def test_every_weight_of_a_fresh_module_learns(learner, draw):
     attention = _attention(learner, _weights(draw, width, width, d_k, d_v))
     count = width * (2 * d_k + d_v)
     expect_trained(attention.trained(draw(5, width), draw(2, width)), count)
+
+
+@hidden("trains")
+def test_fresh_contexts_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and the context. Does a gradient leave the module for both, or is one cut off on the way?"""
+    _expect_gradients_of_words(learner, draw, 5, 7, _weights(draw, 3, 3, 2, 7))
 
 
 @gpu
@@ -198,10 +297,18 @@ def test_words_read_patches(learner):
     expect(text_seen, torch.tensor([[4 / 5], [1 / 2], [1 / 5]]) * image[1], "what the text has read")
 
 
+@visible("text_reads")
+def test_as_many_words_as_patches(learner, draw):
+    """There are as many words as patches, so the table of scores is square. Along which axis does a word share out its whole?"""
+    text, image = draw(3, 1), draw(3, 1)
+    text_seen, _ = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+
+
 @hidden("text_reads")
 def test_fresh_texts(learner, reference, draw):
     """What the text has read has a row for each word and comes first. Does each word share out one whole among the patches?"""
-    for words, patches in ((3, 7), (5, 2), (1, 11)):
+    for words, patches in ((3, 7), (5, 2), (1, 11), (5, 5)):
         text, image = draw(words, 1), draw(patches, 1)
         text_seen, _ = learner.look_both_ways.pair(text, image)
         expect(text_seen, reference.look_both_ways(text, image)[0], "what the text has read")
@@ -215,10 +322,18 @@ def test_patches_read_words(learner):
     expect(image_seen, torch.tensor([[1 / 2], [3 / 4], [9 / 10]]), "what the image has read")
 
 
+@visible("image_reads")
+def test_as_many_patches_as_words(learner, draw):
+    """There are as many patches as words, so the table of scores is square. Along which axis does a patch share out its whole?"""
+    text, image = draw(3, 1), draw(3, 1)
+    _, image_seen = learner.look_both_ways.pair(text, image)
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
 @hidden("image_reads")
 def test_fresh_images(learner, reference, draw):
     """What the image has read has a row for each patch and comes second. Does each patch share out one whole among the words?"""
-    for words, patches in ((3, 7), (5, 2), (11, 1)):
+    for words, patches in ((3, 7), (5, 2), (11, 1), (5, 5)):
         text, image = draw(words, 1), draw(patches, 1)
         _, image_seen = learner.look_both_ways.pair(text, image)
         expect(image_seen, reference.look_both_ways(text, image)[1], "what the image has read")
@@ -234,6 +349,14 @@ def test_match_of_eight(learner):
     expect(image_seen, weights @ text, "what the image has read")
 
 
+@visible("both_scale")
+def test_text_and_image_stay_as_they_were(learner, draw):
+    """Whoever called still holds text and image, and may need them again. Which line of your code writes into one of them?"""
+    text, image = _opposites(draw(1, 3)), _opposites(draw(1, 3))
+    text_seen, _ = learner.look_both_ways.unchanged(text=text, image=image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+
+
 @hidden("both_scale")
 def test_both_scales_for_fresh_widths(learner, reference, draw):
     """The scores are as wide apart as they should be only if they are divided by the right number, in both directions. Which width does it come from?"""
@@ -246,6 +369,15 @@ def test_a_batch_of_texts_and_images(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
     text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
     text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_batch")
+def test_text_and_image_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
+    text_seen, image_seen = learner.look_both_ways.strided(text, image)
     expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
     expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
 
@@ -344,3 +476,19 @@ def _expect_gradients(learner, text, image) -> None:
         came = learner.look_both_ways.gradients(text=text, image=image, wrt=["text", "image"], pick=part)
         arrived = tuple(grad is not None and bool((grad != 0).any()) for grad in came)
         expect(arrived, (True, True), f"whether a gradient of what the {name} has read reaches the text, and the image")
+
+
+def _next_word(w_value) -> dict:
+    """Return weights with which a word reads the next one only, if words are the rows of an identity; the scale does not matter."""
+    size = len(w_value)
+    return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
+
+
+def _expect_gradients_of_words(learner, draw, queries: int, keys: int, weights: dict) -> None:
+    attention, width = _attention(learner, weights), len(weights["w_query"])
+    words = {"x": draw(queries, width), "context": draw(keys, width)}
+    came = attention.gradients(**words, wrt=list(words))
+    _, count = attention.trained(*words.values())
+    arrived = tuple(grad is not None and bool(grad.any()) for grad in came)
+    wanted = sum(w.numel() for w in weights.values()), True, True
+    expect((count, *arrived), wanted, "numbers that a gradient reaches, and whether it reaches x, and the context")

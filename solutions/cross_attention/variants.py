@@ -172,3 +172,28 @@ class in_log_space:
         scores = (scale * text) @ (scale * image).transpose(-2, -1)
         log_words, log_patches = torch.log_softmax(scores, dim=-1), torch.log_softmax(scores, dim=-2)
         return log_words.exp() @ image, log_patches.exp().transpose(-2, -1) @ text
+
+
+class rows_by_reshape:
+    """The batch is folded by reshape, hidden scores are -1e30, and softmax is written out with the mask as a factor."""
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_both = nn.Linear(d_context, d_k + d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            d_k = self.to_query.out_features
+            query = self.to_query(x.reshape(-1, x.shape[-1])).reshape(*x.shape[:-1], d_k)
+            key, value = self.to_both(context.reshape(-1, context.shape[-1])).reshape(*context.shape[:-1], -1).tensor_split([d_k], dim=-1)
+            scores = torch.einsum("...qd,...kd->...qk", query, key) * d_k**-0.5
+            seen = scores.new_ones(1, 1).bool() if mask is None else mask
+            scores = scores.where(seen, -1e30)
+            parts = (scores - scores.detach().amax(dim=-1, keepdim=True)).exp() * seen
+            return parts @ value / parts.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+    def set_weights(attention, w_query, w_key, w_value):
+        with torch.no_grad():
+            attention.to_query.weight.copy_(w_query.T)
+            attention.to_both.weight.copy_(torch.cat([w_key, w_value], dim=1).T)

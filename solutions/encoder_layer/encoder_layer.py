@@ -49,6 +49,7 @@ from check import check, hint
 # * There may be any axes before the last, also none: `*batch` stands for them.
 # * The result has the dtype of `x`. It is no less exact for rows such as 10000, 10001, 10002, or for numbers of 300 in `float16`,
 #   whose squares `float16` can't hold.
+# * What comes in may lie in memory in any order, as after a transpose. Here and below, all inputs stay as they were.
 #
 # Example: the word $(1, 3)$ has mean 2 and variance 1, and becomes $(-1, 1)$, if `eps` is next to nothing.
 # A word of equal numbers becomes `bias`.
@@ -117,10 +118,13 @@ check("precision")
 #   they were before. Nothing is normalised after that.
 # * `mask` is True where a word may look at another. It has the shape (tokens, tokens), or (batch, tokens, tokens) for a mask
 #   for each sentence, and holds for every head. None means everywhere. Every word may look at some word.
+#   A hidden word has no part in anything, however well it matches, and however badly those match that may be seen.
+# * Each call stands by itself: the layer keeps nothing of the call before. Nothing depends on which sizes happen to be equal.
 # * `dropout` is how likely a number is to be dropped from what a sublayer returns, before that is added.
 #   Numbers that stay are divided by `1 - dropout`. This happens in training only: `layer.eval()` ends it.
 # * Every parameter is trained: $4 d_{\text{model}}^2$ numbers for attention, $2 d_{\text{model}} d_{\text{ff}} + d_{\text{ff}} + d_{\text{model}}$
 #   for the feed-forward network, $4 d_{\text{model}}$ for the norms. The norms use the `eps` that is the default above.
+#   The words get a gradient too, for whatever made them.
 #
 # Example: with `norm_first=True` and `dropout=1.0`, a layer in training returns what it was given.
 #

@@ -53,6 +53,20 @@ class norm_expects_three_axes:
         return (centred / torch.sqrt(variance + eps)).to(x.dtype) * gain + bias
 
 
+class norm_by_view:
+    """All words were put below each other by `view`, which only works where they lie in memory that way already."""
+
+    fails = ["mean", "attention"]
+    hint = "`view` never moves a number. Does a mean along the last axis need the others folded?"
+
+    def layer_norm(x, gain, bias, eps=1e-5):
+        rows = x.view(-1, x.shape[-1])
+        exact = rows.float() if x.dtype in (torch.float16, torch.bfloat16) else rows
+        centred = exact - exact.mean(dim=-1, keepdim=True)
+        variance = centred.square().mean(dim=-1, keepdim=True)
+        return (centred * torch.rsqrt(variance + eps)).to(x.dtype).view(x.shape) * gain + bias
+
+
 class norm_without_the_mean:
     """The numbers were scaled but not shifted: that is root mean square normalisation, not layer normalisation."""
 
@@ -680,7 +694,7 @@ class relu_twice:
 class no_residual:
     """Nothing is added: each sublayer's result takes the place of what went in."""
 
-    fails = ["feed_forward", "residual", "norm_first", "dropout"]
+    fails = ["feed_forward", "residual", "norm_first", "dropout", "trains"]
     hint = "If both sublayers return zeros, what becomes of the words? What should?"
 
     class EncoderLayer(nn.Module):
@@ -721,7 +735,7 @@ class no_residual:
 class no_residual_around_attention:
     """The words are not added to what attention returns."""
 
-    fails = ["feed_forward", "residual", "norm_first", "dropout"]
+    fails = ["feed_forward", "residual", "norm_first", "dropout", "trains"]
     hint = "If attention returns zeros, what becomes of the words? What should?"
 
     class EncoderLayer(nn.Module):
@@ -762,7 +776,7 @@ class no_residual_around_attention:
 class no_residual_around_the_feed_forward_network:
     """What went into the feed-forward network is not added to what came out."""
 
-    fails = ["feed_forward", "residual", "norm_first", "dropout"]
+    fails = ["feed_forward", "residual", "norm_first", "dropout", "trains"]
     hint = "There are two sublayers. Around how many does your code lead the words?"
 
     class EncoderLayer(nn.Module):
@@ -2095,6 +2109,474 @@ class attention_matrices_with_a_bias:
             self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
 
         def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class words_folded_by_view:
+    """The words of all sentences were put below each other by `view`, which only works where they lie in memory that way."""
+
+    fails = ["attention"]
+    hint = "`view` never moves a number. Does a layer need the batch folded at all?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x.view(-1, x.shape[-1])).view(*x.shape[:2], self.num_heads, -1).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class matrix_shrinks_with_every_call:
+    """The scale was put on the matrix of the queries itself, which shrank further with every call."""
+
+    fails = ["attention"]
+    hint = "What is in `weight` after the first call, and what after the second?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            self.to_query.weight.data /= math.sqrt(x.shape[-1] // self.num_heads)
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask, scale=1.0)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class words_written_into:
+    """What the first sublayer returned was added in place, and whoever called was left with other words."""
+
+    fails = ["residual", "mask", "trains"]
+    hint = "`x += y` writes into the tensor that came in, `x = x + y` makes a new one. Who else holds that tensor?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x += self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x += self.attend(x, mask)
+            x = self.norm1(x)
+            return self.norm2(x + self.feed_forward(x))
+
+
+class hidden_by_twenty:
+    """Hidden scores were set to -20 and their weights struck out afterwards, but some visible matches lie far below -20."""
+
+    fails = ["mask"]
+    hint = "A visible word may match as badly as it likes. Which score can nothing fall short of?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+            weights = torch.softmax(scores.masked_fill(~seen, -20.0), dim=-1) * seen
+            total = weights.sum(dim=-1, keepdim=True)
+            heads = weights / total.masked_fill(total == 0, 1.0) @ value
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class hidden_by_ten_thousand:
+    """Hidden scores were set to -10000 and their weights struck out afterwards, but a visible match may lie below even that."""
+
+    fails = ["mask"]
+    hint = "However far down a number lies, a match can lie below. Which score can nothing fall short of?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+            weights = torch.softmax(scores.masked_fill(~seen, -1e4), dim=-1) * seen
+            total = weights.sum(dim=-1, keepdim=True)
+            heads = weights / total.masked_fill(total == 0, 1.0) @ value
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class minus_a_billion_added:
+    """-1e9 was added to hidden scores, and a match that is better than a billion came through."""
+
+    fails = ["mask"]
+    hint = "Whatever a hidden word holds, it has no part in anything. What is left of its match when a number is added, and what when it is replaced?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is not None:
+                scores = scores + (~mask).to(scores.dtype).unsqueeze(-3) * -1e9
+            heads = torch.softmax(scores, dim=-1) @ value
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class mask_taken_for_padding:
+    """A mask with as many rows as the batch has sentences was taken for one row a sentence."""
+
+    fails = ["mask"]
+    hint = "The last two axes of a mask are both tokens, whatever the sizes. What can two equal sizes tell you?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            if mask is not None and mask.ndim == 2 and len(mask) == len(x):
+                mask = mask[:, None]
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class mask_turned_in_place:
+    """The mask was turned over in place, and whoever called was left with its opposite."""
+
+    fails = ["mask"]
+    hint = "The next layer is handed the same mask. What does it find in it?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is not None:
+                scores = scores.masked_fill(mask.logical_not_().unsqueeze(-3), -math.inf)
+            heads = torch.softmax(scores, dim=-1) @ value
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class first_mask_kept:
+    """The layer kept the first mask that it was given, and used it for ever after."""
+
+    fails = ["mask"]
+    hint = "What does the layer still know of an earlier call, and what should it?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+            self.mask = None
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            mask = self.mask = mask if self.mask is None else self.mask
+            if self.norm_first:
+                x = x + self.attend(self.norm1(x), mask)
+                return x + self.feed_forward(self.norm2(x))
+            x = self.norm1(x + self.attend(x, mask))
+            return self.norm2(x + self.feed_forward(x))
+
+
+class residuals_off_the_graph:
+    """The words were detached before the results of the sublayers were added, so no gradient took the way around."""
+
+    fails = ["trains"]
+    hint = "A residual connection carries what went in forward. What should it carry back?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
+            mask = mask if mask is None else mask.unsqueeze(-3)
+            heads = F.scaled_dot_product_attention(query, key, value, mask)
+            return self.drop(self.to_output(heads.transpose(1, 2).flatten(2)))
+
+        def feed_forward(self, x):
+            return self.drop(self.narrow(F.relu(self.widen(x))))
+
+        def drop(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+        def norm1(self, x):
+            return layer_norm(x, self.gain1, self.bias1)
+
+        def norm2(self, x):
+            return layer_norm(x, self.gain2, self.bias2)
+
+        def forward(self, x, mask=None):
+            if self.norm_first:
+                x = x.detach() + self.attend(self.norm1(x), mask)
+                return x.detach() + self.feed_forward(self.norm2(x))
+            x = self.norm1(x.detach() + self.attend(x, mask))
+            return self.norm2(x.detach() + self.feed_forward(x))
+
+
+class attention_of_cut_off_words:
+    """The words were detached before attention looked at them, so no word learns from being looked at."""
+
+    fails = ["trains"]
+    hint = "All matrices learn here. What do the words themselves learn from those that look at them?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.gain2 = (nn.Parameter(torch.ones(d_model)) for _ in range(2))
+            self.bias1, self.bias2 = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+        def attend(self, x, mask):
+            x = x.detach()
             query, key, value = (linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value))
             mask = mask if mask is None else mask.unsqueeze(-3)
             heads = F.scaled_dot_product_attention(query, key, value, mask)

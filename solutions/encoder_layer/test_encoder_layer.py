@@ -37,6 +37,14 @@ def test_one_word_of_two_numbers(learner):
     _expect_shifted(learner, torch.tensor([1.0, 3.0]))
 
 
+@visible("mean")
+def test_words_in_another_order_in_memory(learner, draw):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    words = draw(2, 3, 7)
+    came = learner.layer_norm.strided(words, torch.ones(7), torch.zeros(7))
+    expect(_to_size(came), _to_size(_shifted(words)), "words, each brought to mean square 1")
+
+
 @hidden("mean")
 def test_fresh_words_by_themselves(learner, draw):
     """Each word is shifted by the mean of its own numbers, which lie along the last axis. Is it right for any number of axes before that?"""
@@ -147,13 +155,28 @@ def test_attention_in_the_layer(learner, draw):
     expect(_layer(learner, weights, 3)(x), _by_torch(x, weights, 3), "output")
 
 
+@visible("attention")
+def test_layer_for_words_in_another_order_in_memory(learner, draw):
+    """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, weights = _words(draw, 2, 5, 6), _attending(draw, 6)
+    expect(_layer(learner, weights, 3).strided(x), _by_torch(x, weights, 3), "output")
+
+
+@visible("attention")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your layer in between?"""
+    layer, x = _layer(learner, _attending(draw, 6), 2), _words(draw, 2, 5, 6)
+    first = layer(x)
+    expect(layer(x), first, "output of the second call")
+
+
 @hidden("attention")
 def test_fresh_attention_in_the_layer(learner, reference, draw):
     """How wide is one head, by what are its scores divided, and which matrix comes when?"""
     # None is narrow: what three numbers have in common but their mean may be too little to be loud.
-    for num_heads, d_head in ((2, 5), (7, 1), (1, 11)):
+    for batch, tokens, num_heads, d_head in ((2, 3, 2, 5), (2, 3, 7, 1), (2, 3, 1, 11), (3, 3, 3, 3)):
         d_model = num_heads * d_head
-        _expect_same(learner, reference, _words(draw, 2, 3, d_model), _attending(draw, d_model), num_heads)
+        _expect_same(learner, reference, _words(draw, batch, tokens, d_model), _attending(draw, d_model), num_heads)
 
 
 @visible("feed_forward")
@@ -166,7 +189,7 @@ def test_feed_forward_in_the_layer(learner, draw):
 @hidden("feed_forward")
 def test_fresh_feed_forward_in_the_layer(learner, reference, draw):
     """Attention returns zeros here. What happens between the two matrices of the feed-forward network, and where are b1 and b2?"""
-    for d_ff in (17, 5):
+    for d_ff in (17, 5, 6):
         _expect_same(learner, reference, _words(draw, 2, 3, 6), _thinking(draw, 6, d_ff), 3)
 
 
@@ -188,6 +211,13 @@ def test_what_goes_around_a_quiet_feed_forward_network(learner, draw):
     """Attention returns zeros, and what the feed-forward network returns is as large as the word itself. What is added to it?"""
     x, weights = _words(draw, 1, 1, 4), {**_silent(4), **_straight(draw(4, 4))}
     expect(_layer(learner, weights, 2)(x), _by_torch(x, weights, 2), "output")
+
+
+@visible("residual")
+def test_words_stay_as_they_were(learner, draw):
+    """Whoever called still holds the words, and may need them again. Which line of your code writes into them?"""
+    x, weights = _words(draw, 1, 1, 4), {**_silent(4), "w_value": draw(4, 4)}
+    expect(_layer(learner, weights, 2).unchanged(x), _by_torch(x, weights, 2), "output")
 
 
 @hidden("residual")
@@ -286,12 +316,66 @@ def test_mask_for_each_sentence(learner):
     expect(_layer(learner, _passing(4), 2)(words.repeat(3, 1, 1), mask), expected, "output")
 
 
+@visible("mask")
+def test_visible_word_far_below_all_others(learner):
+    """Each word sees its opposite only, and matches it with -200 in one head and with -20000 in the other; itself it matches as well, and may not. Which score lies below every match?"""
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, -1.0, 1.0]]])
+    swap, loud = torch.eye(4)[[1, 0, 2, 3]], torch.diag(torch.tensor([150.0, 150.0, 15000.0, 15000.0]))
+    weights = {**_one_by_one(swap, torch.eye(4)), "w_query": loud, "w_key": torch.eye(4)}
+    expect(_layer(learner, weights, 2)(x, ~torch.eye(2).bool()), -x @ swap, "output")
+
+
+@visible("mask")
+def test_hidden_word_that_matches_beyond_measure(learner):
+    """Each word matches itself, in one head with a number of thirty digits, and may not look at itself. Has it any part in what it gathers?"""
+    words = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]])
+    weights = {**_passing(4), "w_query": torch.diag(torch.tensor([10.0, 10.0, 1e30, 1e30])), "w_key": torch.eye(4)}
+    expect(_layer(learner, weights, 2)(words, ~torch.eye(2).bool()), words.flip(1), "output")
+
+
+@visible("mask")
+def test_as_many_words_as_sentences(learner):
+    """There are two sentences of two words, and one mask for both. Which of its axes is which?"""
+    words = torch.tensor([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]])
+    second = torch.tensor([2**0.5, 0.0, 0.0, -(2**0.5)])
+    came = _layer(learner, _passing(4), 2)(words.repeat(2, 1, 1), torch.tensor([[True, False], [True, True]]))
+    expect(came, torch.stack([words[0], second]).repeat(2, 1, 1), "output")
+
+
+@visible("mask")
+def test_another_mask_each_time(learner):
+    """One layer is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    words, layer = torch.tensor([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]), _layer(learner, _passing(4), 2)
+    mean = torch.tensor([2**0.5, 0.0, 0.0, -(2**0.5)])
+    itself, other = torch.eye(2).bool(), ~torch.eye(2).bool()
+    for mask, expected in ((itself, words), (other, words.flip(0)), (None, torch.stack([mean, mean]))):
+        expect(layer(words[None], mask), expected[None], "output")
+
+
+@visible("mask")
+def test_mask_stays_as_it_was(learner):
+    """The next layer is handed the same mask. Which line of your code writes into it?"""
+    x = STEPS.repeat(2, 3, 1)
+    expect(_layer(learner, _passing(4), 2).unchanged(x, mask=torch.ones(3, 3).tril().bool()), x, "output")
+
+
 @hidden("mask")
 def test_fresh_masks(learner, reference, draw):
     """A word gathers only from the words that it may look at, in every head. Is it right with one mask for all, with one for each sentence, and with as many sentences as heads?"""
-    for batch, num_heads, shape in ((2, 3, (5, 5)), (2, 3, (2, 5, 5)), (3, 3, (3, 5, 5)), (1, 2, (1, 5, 5))):
+    for batch, num_heads, shape in ((2, 3, (5, 5)), (2, 3, (2, 5, 5)), (3, 3, (3, 5, 5)), (1, 2, (1, 5, 5)), (5, 5, (5, 5))):
         d_model = 4 * num_heads
         _expect_same(learner, reference, _words(draw, batch, 5, d_model), _passing(d_model), num_heads, draw.mask(*shape))
+
+
+@hidden("mask")
+def test_fresh_calls_one_after_the_other(learner, reference, draw):
+    """One layer is called with masks, lengths and batches that change. What does it still know of the calls before?"""
+    weights = _passing(6)
+    mine, other = _layer(learner, weights, 3), _layer(reference, weights, 3)
+    for batch, tokens in ((2, 5), (3, 2), (5, 7), (2, 5)):
+        x = _words(draw, batch, tokens, 6)
+        for mask in (draw.mask(tokens, tokens), draw.mask(batch, tokens, tokens), None):
+            expect(mine(x, mask), other(x, mask), "output")
 
 
 @visible("dropout")
@@ -356,6 +440,12 @@ def test_every_parameter_learns(learner, draw):
     expect_trained(layer.trained(draw(2, 5, 6)), 343)
 
 
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Below this layer there may be another one that made the words. Does a gradient go back to it on both ways, around the sublayers and through them?"""
+    _expect_gradients_of_words(learner, draw, 2, 4)
+
+
 @hidden("trains")
 def test_every_parameter_of_a_fresh_layer_learns(learner, draw):
     """Every number of the layer must be trained, and nothing else. Which of them does the gradient not reach?"""
@@ -364,6 +454,12 @@ def test_every_parameter_of_a_fresh_layer_learns(learner, draw):
         layer = _layer(learner, _quiet(draw, d_model, d_ff), num_heads)
         count = 4 * d_model**2 + 2 * d_model * d_ff + d_ff + 5 * d_model
         expect_trained(layer.trained(draw(2, 5, d_model)), count)
+
+
+@hidden("trains")
+def test_fresh_words_can_learn_too(learner, draw):
+    """Below this layer there may be another one that made the words. Does a gradient go back to it on both ways, around the sublayers and through them?"""
+    _expect_gradients_of_words(learner, draw, 5, 10)
 
 
 @gpu
@@ -546,3 +642,16 @@ def _direction(gradient, wanted):
         return None
     is_nothing = gradient.double().norm() < 1e-4 * wanted.double().norm()
     return torch.zeros(gradient.numel()) if is_nothing else _to_size(gradient.flatten())
+
+
+def _expect_gradients_of_words(learner, draw, num_heads: int, d_model: int) -> None:
+    """Expect a gradient at the words where both sublayers return zeros, and where they drown what goes around them."""
+    bias, ways = draw(d_model), []
+    for weights in (_silent(d_model), _passing(d_model)):
+        # Of the output's squares, a bias makes a sum that depends on the words.
+        layer = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads)
+        (came,) = layer.gradients(x=_words(draw, 2, 3, d_model), wrt=["x"])
+        ways.append(came is not None and bool(came.abs().amax() > 1e-3))
+    learns, reached = _layer(learner, _quiet(draw, d_model, 7), num_heads).trained(_words(draw, 2, 3, d_model))
+    what = "whether a gradient reaches all parameters, the words around the sublayers, and the words through them"
+    expect((reached == learns, *ways), (True, True, True), what)

@@ -336,3 +336,49 @@ class dropout_by_hand:
             x = after[0](x + dropped(self.to_output(heads.transpose(1, 2).flatten(2)), rate))
             hidden = torch.maximum(self.widen(before[1](x)), x.new_zeros(()))
             return after[1](x + dropped(self.narrow(hidden), rate))
+
+
+class rows_by_reshape:
+    """Words folded by reshape, everything in two tables of parameters, hidden scores far down and their weights struck out."""
+
+    def layer_norm(x, gain, bias, eps=1e-5):
+        rows = x.reshape(-1, x.shape[-1])
+        rows = rows.to(torch.promote_types(x.dtype, torch.float32))
+        rows = rows - rows.mean(dim=1, keepdim=True)
+        rows = rows / torch.sqrt(rows.pow(2).mean(dim=1, keepdim=True) + eps)
+        return rows.to(x.dtype).reshape(x.shape) * gain + bias
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.norm_first, self.dropout = num_heads, norm_first, nn.Dropout(dropout)
+            self.square = nn.Parameter(torch.randn(4, d_model, d_model) * d_model**-0.5)
+            self.small = nn.Parameter(torch.cat([torch.ones(2, d_model), torch.zeros(3, d_model)]))
+            self.w1, self.b1 = nn.Parameter(torch.randn(d_model, d_ff) * d_model**-0.5), nn.Parameter(torch.zeros(d_ff))
+            self.w2 = nn.Parameter(torch.randn(d_ff, d_model) * d_ff**-0.5)
+
+        def forward(self, x, mask=None):
+            y = self.around(x, 0, lambda words: self.attend(words, mask))
+            return self.around(y, 1, lambda words: torch.relu(words @ self.w1 + self.b1) @ self.w2 + self.small[4])
+
+        def around(self, x, number, sublayer):
+            norm = lambda y: layer_norm(y, self.small[number], self.small[2 + number])
+            return x + self.dropout(sublayer(norm(x))) if self.norm_first else norm(x + self.dropout(sublayer(x)))
+
+        def attend(self, x, mask):
+            batch, tokens, d_model = x.shape
+            d_head = d_model // self.num_heads
+            flat = x.reshape(batch * tokens, d_model)
+            q, k, v = ((flat @ w).reshape(batch, tokens, self.num_heads, d_head).swapaxes(1, 2) for w in self.square[:3])
+            seen = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device) if mask is None else mask
+            seen = seen.reshape(-1, 1, tokens, tokens)
+            weights = torch.where(seen, torch.einsum("bhqd,bhkd->bhqk", q, k) / d_head**0.5, -1e9).softmax(dim=-1) * seen
+            weights = weights / weights.sum(dim=-1, keepdim=True)
+            return (weights @ v).swapaxes(1, 2).reshape(batch, tokens, d_model) @ self.square[3]
+
+    def set_weights(layer, w_query, w_key, w_value, w_output, w1, b1, w2, b2, gain1, bias1, gain2, bias2):
+        with torch.no_grad():
+            layer.square.copy_(torch.stack([w_query, w_key, w_value, w_output]))
+            layer.small.copy_(torch.stack([gain1, gain2, bias1, bias2, b2]))
+            for mine, given in ((layer.w1, w1), (layer.b1, b1), (layer.w2, w2)):
+                mine.copy_(given)

@@ -126,6 +126,30 @@ class merge_by_mean:
         return x.mean(dim=1)
 
 
+class split_by_a_view_of_all_words:
+    """All words were laid in one row by `view`, which only works where they lie in memory one after the other."""
+
+    fails = ["split"]
+    hint = "`view` never moves a number. Which of its relatives does, where it must?"
+
+    def split_heads(x, num_heads):
+        batch, tokens, d_model = x.shape
+        if d_model % num_heads:
+            raise ValueError("the heads don't divide the width")
+        return x.view(-1, num_heads, d_model // num_heads).unflatten(0, (batch, tokens)).transpose(1, 2)
+
+
+class merge_over_the_memory:
+    """The words were read straight from memory by `as_strided`, as if the heads lay there one after the other."""
+
+    fails = ["merge"]
+    hint = "Two tensors with the same entries may lie in memory in different orders. What does `as_strided` know of the entries?"
+
+    def merge_heads(x):
+        batch, heads, tokens, width = x.shape
+        return x.as_strided((batch, tokens, heads, width), (heads * tokens * width, width, tokens * width, 1)).flatten(2)
+
+
 class uneven_left_to_torch:
     """A width that the heads don't divide was left for `reshape` to complain about."""
 
@@ -241,7 +265,7 @@ class scale_by_number_of_heads:
 class softmax_over_queries:
     """Softmax ran along the queries: each key was shared out, not each query's whole."""
 
-    fails = ["scale", "softmax", "attention", "mask", "mask_batch", "blind_row", "module", "cross", "module_mask"]
+    fails = ["scale", "softmax", "attention", "mask", "mask_batch", "blind_row", "dtype", "module", "cross", "module_mask"]
     hint = "Axis 2 was the last one before the heads had an axis. Which one holds the keys now?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -271,7 +295,7 @@ class softmax_over_heads:
 class softmax_overflows:
     """exp was taken of the scores as they are, which is infinite for large ones."""
 
-    fails = ["softmax"]
+    fails = ["softmax", "mask"]
     hint = "Softmax only looks at differences. Which number could be taken from all scores of a row first?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -458,7 +482,7 @@ class mask_inverted:
 class mask_after_softmax:
     """The mask came after softmax, filled with 1e-9, so that the weights left over don't add up to 1."""
 
-    fails = ["mask", "mask_batch", "blind_row", "module_mask"]
+    fails = ["mask", "mask_batch", "blind_row", "dtype", "module_mask"]
     hint = "Hidden keys have had their share by then. What must be hidden so that softmax shares out the whole among the others?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -521,7 +545,7 @@ class mask_without_an_axis_for_heads:
 class mask_always_from_a_batch:
     """The axis for the heads was put at place 1, which is right only for a mask that has a batch axis."""
 
-    fails = ["mask", "blind_row", "gradient", "module_mask"]
+    fails = ["mask", "blind_row", "dtype", "gradient", "module_mask"]
     hint = "Where does place 1 lie in a mask of queries and keys? Counted from which end is it the same for both kinds of mask?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -533,10 +557,136 @@ class mask_always_from_a_batch:
         return merge_heads(weights @ value) @ w_output
 
 
+class words_projected_through_a_view:
+    """The words of all sentences were put below each other by `view`, which only works where they lie in memory that way."""
+
+    fails = ["attention"]
+    hint = "`view` never moves a number. Does a product need the batch folded at all?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = ((x.view(-1, x.shape[-1]) @ w).view(x.shape) for x, w in ((query, w_query), (key, w_key), (value, w_value)))
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
+class queries_answer_where_shapes_agree:
+    """Keys of the same shape as the queries were taken for the queries, as if that were self-attention."""
+
+    fails = ["attention", "trains"]
+    hint = "Two sentences may be equally long. Does that make them the same sentence?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        if key.shape == query.shape:
+            key = query
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
+class hidden_by_twenty:
+    """Hidden scores were set to -20 and their weights struck out afterwards, but some visible matches lie far below -20."""
+
+    fails = ["mask"]
+    hint = "A visible key may match as badly as it likes. Which score can nothing fall short of?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(~seen, -20.0), dim=-1) * seen
+        total = weights.sum(dim=-1, keepdim=True)
+        return merge_heads(weights / total.masked_fill(total == 0, 1.0) @ value) @ w_output
+
+
+class hidden_by_ten_thousand:
+    """Hidden scores were set to -10000 and their weights struck out afterwards, but a visible match may lie below even that."""
+
+    fails = ["mask"]
+    hint = "However far down a number lies, a match can lie below. Which score can nothing fall short of?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(~seen, -1e4), dim=-1) * seen
+        total = weights.sum(dim=-1, keepdim=True)
+        return merge_heads(weights / total.masked_fill(total == 0, 1.0) @ value) @ w_output
+
+
+class minus_a_billion:
+    """Hidden scores were set to -1e9, a number that 16 bits can't hold."""
+
+    fails = ["dtype"]
+    hint = "The lowest number of `float16` is -65504. Which score lies below all numbers, in every dtype?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(~seen, -1e9), dim=-1) * seen
+        return merge_heads(weights @ value) @ w_output
+
+
+class minus_a_billion_added:
+    """-1e9 was added to hidden scores, and a match that is better than a billion came through."""
+
+    fails = ["mask"]
+    hint = "Whatever a hidden key holds, it has no part in anything. What is left of its match when a number is added, and what when it is replaced?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        seen = torch.ones_like(scores).bool() if mask is None else mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores + (~seen).to(scores.dtype) * -1e9, dim=-1) * seen.any(dim=-1, keepdim=True)
+        return merge_heads(weights @ value) @ w_output
+
+
+class mask_taken_for_padding:
+    """A mask with as many rows as the batch has sentences was taken for one row a sentence."""
+
+    fails = ["mask"]
+    hint = "The last two axes of a mask are queries and keys, whatever their sizes. What can two equal sizes tell you?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None and mask.ndim == 2 and len(mask) == len(query):
+            mask = mask[:, None]
+        hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
+class mask_turned_in_place:
+    """The mask was turned over in place, and whoever called was left with its opposite."""
+
+    fails = ["mask"]
+    hint = "The next layer is handed the same mask. What does it find in it?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        hidden = torch.zeros_like(scores).bool() if mask is None else mask.logical_not_().unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
 class blind_row_uniform:
     """A query that sees nothing averaged everything, for a row of nothing but -1e9 gives the same weights as a row of zeros."""
 
-    fails = ["blind_row"]
+    fails = ["blind_row", "dtype"]
     hint = "Softmax only looks at differences. Which are left in a row where every score is -1e9?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -812,7 +962,7 @@ class value_defaults_to_query:
 class value_ignored:
     """The value that was given was never used; the keys stood in for it."""
 
-    fails = ["cross"]
+    fails = ["cross", "trains"]
     hint = "A word may be found by one thing and give another. Which input says what it gives?"
 
     class MultiHeadAttention(nn.Module):
@@ -835,7 +985,7 @@ class value_ignored:
 class only_self_attention:
     """The key and the value that were given were never used: the query looked at itself."""
 
-    fails = ["defaults", "cross"]
+    fails = ["defaults", "cross", "trains"]
     hint = "Who is asked when a key is given?"
 
     class MultiHeadAttention(nn.Module):
@@ -948,3 +1098,79 @@ class matrices_in_a_plain_list:
         with torch.no_grad():
             for linear, w in zip(attention.matrices, (w_query, w_key, w_value, w_output)):
                 linear.weight.copy_(w.T)
+
+
+class module_shrinks_its_matrix:
+    """The scale was put on the matrix of the queries itself, which shrank further with every call."""
+
+    fails = ["module"]
+    hint = "What is in `weight` after the first call, and what after the second?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            d_head = query.shape[-1] // self.num_heads
+            self.to_query.weight.data /= math.sqrt(d_head)
+            w_query, w_key, w_value, w_output = (linear.weight.T for linear in (self.to_query, self.to_key, self.to_value, self.to_output))
+            return multi_head_attention(query, key, value, w_query * math.sqrt(d_head), w_key, w_value, w_output, self.num_heads, mask)
+
+
+class module_keeps_its_first_mask:
+    """The module kept the first mask that it was given, and used it for ever after."""
+
+    fails = ["module_mask"]
+    hint = "What does the module still know of an earlier call, and what should it?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.mask = None
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            self.mask = mask if self.mask is None else self.mask
+            weights = [linear.weight.T for linear in (self.to_query, self.to_key, self.to_value, self.to_output)]
+            return multi_head_attention(query, key, value, *weights, self.num_heads, self.mask)
+
+
+class module_cuts_off_its_context:
+    """Keys and values were detached, so whatever made them could never learn from being looked at."""
+
+    fails = ["trains"]
+    hint = "Another layer may have made the words that answer. What does it learn from, if no gradient comes back to it?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key.detach()
+            value = key if value is None else value.detach()
+            weights = [linear.weight.T for linear in (self.to_query, self.to_key, self.to_value, self.to_output)]
+            return multi_head_attention(query, key, value, *weights, self.num_heads, mask)

@@ -45,6 +45,7 @@ from check import check, hint
 #
 # * Example: with two heads, the word $(1, 2, 3, 4)$ becomes $(1, 2)$ in head 0 and $(3, 4)$ in head 1.
 # * A width that the heads don't divide is a `ValueError`.
+# * What comes in may lie in memory in any order, as after a transpose. Here and below, all inputs stay as they were.
 #
 # ```shapes
 # x [2 tokens, 4 d_model] {1 2 3 4 / 5 6 7 8} -split-> heads [2 heads, 2 tokens, 2 d_head] {1 2 / 5 6 / 3 4 / 7 8}
@@ -104,7 +105,9 @@ check("uneven")
 # * There may be more keys than queries, or fewer; there are as many values as keys.
 # * `mask` is True where a query may look at a key. It has the shape (queries, keys), or (batch, queries, keys) for a mask for
 #   each sentence. Either holds for every head. None means everywhere.
+#   A hidden key has no part in anything, however well it matches, and however badly those match that may be seen.
 # * A query that may look at nothing gets an output of zero, and training goes on: no gradient becomes NaN.
+# * The output has the dtype of the inputs: 64 bits, 32, or the 16 of `float16`. Nothing depends on which sizes happen to be equal.
 # * Work on whole tensors. A loop over heads is fast enough; a loop over tokens is not.
 #
 # ```shapes
@@ -212,7 +215,8 @@ check("vectorised")
 # `MultiHeadAttention(d_model, num_heads)` keeps the four matrices, which are trained, without a bias.
 #
 # * `forward(query)` is self-attention: who asks also answers. In `forward(query, key)` the keys are the values too.
-#   `forward(query, key, value)` takes all three as they are.
+#   `forward(query, key, value)` takes all three as they are. All three get a gradient, for whatever made them.
+# * Each call stands by itself: the module keeps nothing of the call before.
 # * A width that the heads don't divide is a `ValueError` here too, and already when the module is made:
 #   that is the gap in `__init__`.
 #

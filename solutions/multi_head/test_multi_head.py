@@ -22,6 +22,13 @@ def test_two_words_for_three_heads(learner):
     expect(learner.split_heads(words, 3), torch.tensor(expected), "heads")
 
 
+@visible("split")
+def test_words_in_another_order_in_memory(learner):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    words = torch.arange(1.0, 25.0).reshape(2, 2, 6)
+    expect(learner.split_heads.strided(words, 3), torch.stack(words.split(2, dim=-1), dim=1), "heads")
+
+
 @hidden("split")
 def test_fresh_words_for_fresh_heads(learner, reference, draw):
     """Every head gets the same part of every word, neighbours together. Which axis has to be cut in two, and which axes change places after that?"""
@@ -35,6 +42,13 @@ def test_three_heads_side_by_side(learner):
     """Each word gets its shares back from all heads. What must stand next to a head's share before the two axes can become one?"""
     heads = torch.tensor([[[[1.0, 2.0], [7.0, 8.0]], [[3.0, 4.0], [9.0, 10.0]], [[5.0, 6.0], [11.0, 12.0]]]])
     expect(learner.merge_heads(heads), torch.arange(1.0, 13.0).reshape(1, 2, 6), "words")
+
+
+@visible("merge")
+def test_heads_in_another_order_in_memory(learner, draw):
+    """After a split the heads have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    heads = draw(2, 3, 5, 7)
+    expect(learner.merge_heads.strided(heads), torch.cat(heads.unbind(dim=1), dim=-1), "words")
 
 
 @hidden("merge")
@@ -142,10 +156,25 @@ def test_one_head_is_a_head(learner, draw):
     expect(_attend(learner, query, key, value, weights, 1), _by_torch(query, key, value, weights, 1), "output")
 
 
+@visible("attention")
+def test_all_sizes_agree(learner, draw):
+    """There are three sentences, three queries, three keys and three heads, each three wide. Which axis is which, and does anything depend on their sizes?"""
+    query, key, value, weights = draw(3, 3, 9), draw(3, 3, 9), draw(3, 3, 9), _weights(draw, 9)
+    expect(_attend(learner, query, key, value, weights, 3), _by_torch(query, key, value, weights, 3), "output")
+
+
+@visible("attention")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    query, key, value, weights = draw(2, 5, 6), draw(2, 7, 6), draw(2, 7, 6), _weights(draw, 6)
+    came = learner.multi_head_attention.strided(query, key, value, **weights, num_heads=2)
+    expect(came, _by_torch(query, key, value, weights, 2), "output")
+
+
 @hidden("attention")
 def test_fresh_heads(learner, reference, draw):
     """Each head compares its own part of the projected queries with its own part of the projected keys. Which matrix makes which, and which part goes to which head?"""
-    for batch, num_heads, d_head, queries, keys in ((2, 3, 5, 7, 11), (5, 2, 3, 13, 7), (2, 1, 7, 5, 3), (3, 7, 1, 2, 5)):
+    for batch, num_heads, d_head, queries, keys in ((2, 3, 5, 7, 11), (5, 2, 3, 13, 7), (2, 1, 7, 5, 3), (3, 7, 1, 2, 5), (2, 2, 2, 2, 2)):
         d_model = num_heads * d_head
         query, key, value = draw(batch, queries, d_model), draw(batch, keys, d_model), draw(batch, keys, d_model)
         _expect_same(learner, reference, query, key, value, _weights(draw, d_model, scale=0.7), num_heads)
@@ -169,12 +198,60 @@ def test_visible_key_that_matches_badly(learner):
     expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]]]), "output")
 
 
+@visible("mask")
+def test_visible_key_far_below_all_others(learner):
+    """The first key may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    query, key = torch.tensor([[[1.0, 1.0], [100.0, 100.0]]]), torch.tensor([[[-200.0, -200.0], [0.0, 0.0]]])
+    value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]] * 2)
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]] * 2]), "output")
+
+
+@visible("mask")
+def test_hidden_key_that_matches_beyond_measure(learner):
+    """The second key is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    query, key = torch.ones(1, 2, 2), torch.tensor([[[1.0, 1.0], [1e30, 1e30]]])
+    value, mask = torch.tensor([[[1.0, 2.0], [50.0, 60.0]]]), torch.tensor([[True, False]] * 2)
+    expect(_attend(learner, query, key, value, _eyes(2), 2, mask), torch.tensor([[[1.0, 2.0]] * 2]), "output")
+
+
+@visible("mask")
+def test_as_many_queries_as_sentences(learner):
+    """There are two sentences, two queries and two keys, and one mask for all. Which of its axes is which?"""
+    query, value = torch.zeros(2, 2, 2), torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
+    came = _attend(learner, query, query, value, _eyes(2), 2, torch.tensor([[True, False], [True, True]]))
+    expect(came, torch.tensor([[[1.0, 2.0], [2.0, 3.0]], [[5.0, 6.0], [6.0, 7.0]]]), "output")
+
+
+@visible("mask")
+def test_inputs_stay_as_they_were(learner, draw):
+    """The next layer is handed the same mask, and may need everything else again. Which line of your code writes into one of its inputs?"""
+    words = {"query": torch.zeros(2, 3, 4), "key": draw(2, 5, 4), "value": torch.ones(2, 5, 4)}
+    came = learner.multi_head_attention.unchanged(**words, **_eyes(4), num_heads=2, mask=draw.mask(3, 5))
+    expect(came, torch.ones(2, 3, 4), "output")
+
+
 @hidden("mask")
 def test_fresh_masks_for_all(learner, reference, draw):
     """One mask of queries and keys holds for every sentence and every head. What weighs a key that may not be seen, however well it matches?"""
     for size in (0.0, 80.0, -80.0):
         query, key, value = draw(2, 5, 3) + size, torch.ones(2, 7, 3), draw(2, 7, 3)
         _expect_same(learner, reference, query, key, value, _eyes(3), 3, draw.mask(5, 7))
+
+
+@hidden("mask")
+def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
+    """The one key that may be seen matches far worse than those that are hidden. Which score lies below every match?"""
+    mask = torch.zeros(5, 7, dtype=torch.bool)
+    query, key, value, seen = draw(2, 5, 3).abs() + 100, draw(2, 7, 3), draw(2, 7, 3), draw.integers(0, 7, 1).item()
+    mask[:, seen], key[:, seen], key[:, seen - 1] = True, -1000.0, 1e30
+    _expect_same(learner, reference, query, key, value, _eyes(3), 3, mask)
+
+
+@hidden("mask")
+def test_fresh_masks_where_all_sizes_agree(learner, reference, draw):
+    """There are as many sentences as queries, keys and heads, and one mask for all of them. Which of its axes is which?"""
+    query, key, value = torch.zeros(3, 3, 9), torch.zeros(3, 3, 9), draw(3, 3, 9)
+    _expect_same(learner, reference, query, key, value, _eyes(9), 3, draw.mask(3, 3))
 
 
 @visible("mask_batch")
@@ -216,12 +293,29 @@ def test_double_precision_stays(learner):
     expect(_attend(learner, word, word, word, _eyes(2, torch.float64), 2), word, "output")
 
 
+@visible("dtype")
+def test_half_precision_with_a_mask(learner):
+    """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
+    # Both words are alike, so it does not matter here which of them is hidden.
+    words = torch.tensor([[[1.0, 2.0], [1.0, 2.0]]]).half()
+    came = _attend(learner, words, words, words, _eyes(2, torch.float16), 2, torch.tensor([[True, False], [False, True]]))
+    expect(came, words, "output")
+
+
 @hidden("dtype")
 def test_fresh_double_precision(learner, reference, draw):
     """The inputs have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
     word = draw(2, 1, 6, dtype=torch.float64).expand(2, 5, 6).contiguous()
     weights = {**_eyes(6, torch.float64), "w_value": draw(6, 6, dtype=torch.float64)}
     _expect_same(learner, reference, word, word, word, weights, 3)
+
+
+@hidden("dtype")
+def test_fresh_half_precision(learner, draw):
+    """The inputs have 16 bits. Where does your code turn them into something else, or put a number into them that they can't hold?"""
+    words = draw(2, 1, 6).half().expand(2, 5, 6).contiguous()
+    for mask in (None, draw.mask(5, 5)):
+        expect(_attend(learner, words, words, words, _eyes(6, torch.float16), 3, mask), words, "output")
 
 
 @visible("gradient")
@@ -260,6 +354,14 @@ def test_module_with_given_weights(learner, draw):
     """The module keeps four matrices. Which of them makes the queries, which the keys, which the values, and which comes last?"""
     x, weights = draw(1, 5, 6), _weights(draw, 6)
     expect(_module(learner, weights, 3)(x, x, x), _by_torch(x, x, x, weights, 3), "output")
+
+
+@visible("module")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your module in between?"""
+    module, x = _module(learner, _weights(draw, 6), 2), draw(2, 5, 6)
+    first = module.unchanged(x, x, x)
+    expect(module(x, x, x), first, "output of the second call")
 
 
 @hidden("module")
@@ -319,12 +421,32 @@ def test_module_with_a_mask(learner):
     expect(_module(learner, weights, 2)(x, x, x, mask), torch.tensor([[[2.0, 4.0], [3.5, 2.5]]]), "output")
 
 
+@visible("module_mask")
+def test_another_mask_each_time(learner):
+    """One module is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    module, x = _indifferent(learner, _eyes(2), 2), torch.tensor([[[2.0, 4.0], [6.0, 8.0]]])
+    first, second = torch.tensor([[True, False], [True, False]]), torch.tensor([[False, True], [False, True]])
+    for mask, expected in ((first, [2.0, 4.0]), (second, [6.0, 8.0]), (None, [4.0, 6.0])):
+        expect(module(x, x, x, mask), torch.tensor([[expected] * 2]), "output")
+
+
 @hidden("module_mask")
 def test_fresh_modules_with_a_mask(learner, reference, draw):
     """The module is handed a mask, by its place or by its name. Where does it pass it on?"""
     weights, x, mask = {**_eyes(6), "w_value": draw(6, 6)}, draw(2, 5, 6), draw.mask(5, 5)
     mine, other = _indifferent(learner, weights, 3), _indifferent(reference, weights, 3)
     expect(mine(x, x, x, mask=mask), other(x, x, x, mask=mask), "output")
+
+
+@hidden("module_mask")
+def test_fresh_calls_one_after_the_other(learner, reference, draw):
+    """One module is called with masks, lengths and batches that change. What does it still know of the calls before?"""
+    weights = {**_eyes(6), "w_value": draw(6, 6)}
+    mine, other = _indifferent(learner, weights, 3), _indifferent(reference, weights, 3)
+    for batch, tokens in ((2, 5), (3, 2), (5, 7), (2, 5)):
+        x = draw(batch, tokens, 6)
+        for mask in (draw.mask(tokens, tokens), None):
+            expect(mine(x, x, x, mask), other(x, x, x, mask), "output")
 
 
 @visible("module_uneven")
@@ -348,6 +470,12 @@ def test_every_weight_learns(learner, draw):
     expect_trained(module.trained(*[draw(2, 5, 6)] * 3), 144)
 
 
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and those that answer. Does a gradient leave the module for all of them, or is one cut off on the way?"""
+    _expect_gradients_of_words(learner, draw, 3)
+
+
 @hidden("trains")
 def test_every_weight_of_a_fresh_module_learns(learner, draw):
     """Every number of the four matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
@@ -356,6 +484,13 @@ def test_every_weight_of_a_fresh_module_learns(learner, draw):
         module = learner.MultiHeadAttention(d_model, num_heads)
         count = 4 * d_model**2
         expect_trained(module.trained(*[draw(2, 7, d_model)] * 3), count)
+
+
+@hidden("trains")
+def test_fresh_words_can_learn_too(learner, draw):
+    """Other layers may have made the words that ask and those that answer. Does a gradient leave the module for all of them, or is one cut off on the way?"""
+    for num_heads in (1, 5):
+        _expect_gradients_of_words(learner, draw, num_heads)
 
 
 @gpu
@@ -432,6 +567,14 @@ def _expect_gradients(learner, draw, num_heads: int, blind: int | None = None) -
     inputs = {"query": draw(2, 3, d_model), "key": draw(2, 5, d_model), "value": draw(2, 5, d_model), **_weights(draw, d_model)}
     came = learner.multi_head_attention.gradients(**inputs, num_heads=num_heads, mask=mask, wrt=list(inputs))
     for name, gradient in zip(inputs, came):
+        expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
+
+
+def _expect_gradients_of_words(learner, draw, num_heads: int) -> None:
+    d_model = 2 * num_heads
+    words = {name: draw(2, 5, d_model) for name in ("query", "key", "value")}
+    came = _module(learner, _weights(draw, d_model), num_heads).gradients(**words, wrt=list(words))
+    for name, gradient in zip(words, came):
         expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
 
 

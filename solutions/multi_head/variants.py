@@ -154,7 +154,7 @@ class heads_in_the_batch:
         bias, seeing = q.new_zeros(1, 1, 1), 1.0
         if mask is not None:
             mask = mask.expand(len(query), *mask.shape[-2:]).repeat_interleave(num_heads, dim=0)
-            bias = (~mask).to(q.dtype) * -1e9
+            bias = (~mask).to(q.dtype) * torch.finfo(q.dtype).min
             seeing = mask.any(dim=-1, keepdim=True).to(q.dtype)
         scores = torch.baddbmm(bias, q, k.transpose(1, 2), alpha=1 / math.sqrt(q.size(-1)))
         heads = torch.bmm(scores.softmax(dim=-1) * seeing, v)
@@ -172,7 +172,7 @@ class softmax_by_hand:
         scores = query.matmul(key.transpose(2, 3))
         seen = torch.ones_like(scores[:, 0], dtype=torch.bool) if mask is None else mask
         seen = seen.unsqueeze(-3)
-        highest = scores.masked_fill(~seen, -1e30).max(dim=-1, keepdim=True).values.detach()
+        highest = scores.masked_fill(~seen, torch.finfo(scores.dtype).min).max(dim=-1, keepdim=True).values.detach()
         parts = torch.exp(torch.where(seen, scores - highest, -1e30))
         weights = parts / parts.sum(-1, keepdim=True).clamp(min=torch.finfo(parts.dtype).tiny)
         return merge_heads((weights * seen).matmul(value)) @ w_output
@@ -213,6 +213,21 @@ class einsum_throughout:
         scores = torch.einsum("bqhd,bkhd->bhqk", q / q.shape[-1] ** 0.5, k)
         if mask is not None:
             mask = mask[None] if mask.ndim == 2 else mask
-            scores = scores.masked_fill(mask[:, None] == 0, -1e9)
+            scores = scores.masked_fill(mask[:, None] == 0, torch.finfo(scores.dtype).min)
         output = torch.einsum("bhqk,bkhd->bqhd", torch.softmax(scores, dim=3), v).flatten(2) @ w_output
         return output if mask is None else output.masked_fill(~mask.any(dim=2)[:, :, None], 0.0)
+
+
+class in_single_precision_inside:
+    """Everything is computed in 32 bits or more, hidden scores are -1e30 there, and the output goes back to the dtype of the words."""
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        wide = torch.promote_types(query.dtype, torch.float32)
+        projected = (x.to(wide).matmul(w.to(wide)) for x, w in ((query, w_query), (key, w_key), (value, w_value)))
+        q, k, v = (x.reshape(len(x), -1, num_heads, x.shape[-1] // num_heads).movedim(2, 1) for x in projected)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) * q.shape[-1] ** -0.5
+        seen = scores.new_ones(1).bool() if mask is None else mask[..., None, :, :]
+        parts = torch.where(seen, scores, -1e30)
+        parts = torch.exp(parts - parts.amax(dim=-1, keepdim=True)) * seen
+        found = parts @ v / parts.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+        return (found.movedim(1, 2).reshape(query.shape) @ w_output.to(wide)).to(query.dtype)

@@ -85,7 +85,7 @@ class one_row_forgotten:
 class powers_of_large_scores:
     """The power of e was taken of the scores as they are, and it overflowed."""
 
-    fails = ["stable", "output"]
+    fails = ["stable", "output", "mask"]
     hint = "Softmax sees differences only. What can be taken from every score of a row, so that no power exceeds 1?"
 
     def softmax(scores):
@@ -97,11 +97,11 @@ class powers_of_large_scores:
 class shift_by_one_maximum:
     """One maximum was taken from the whole table, and rows far below it vanished."""
 
-    fails = ["stable"]
+    fails = ["stable", "mask"]
     hint = "The second row lies thousands below the first. Whose largest score has to be taken from it?"
 
     def softmax(scores):
-        parts = (scores - scores.max().clamp(min=-1e30)).exp()
+        parts = (scores - scores.max().clamp(min=torch.finfo(scores.dtype).min)).exp()
         total = parts.sum(dim=-1, keepdim=True)
         return parts / total.masked_fill(total == 0, 1.0)
 
@@ -191,7 +191,7 @@ class scale_multiplied:
 class scale_after_softmax:
     """The weights were divided by the square root of d_k, after softmax instead of before."""
 
-    fails = ["scale"]
+    fails = ["scale", "module"]
     hint = "What do the weights of a query add up to, once you have divided them? What should be divided instead?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -239,7 +239,7 @@ class weights_not_divided:
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
-        parts = (scores - scores.amax(dim=-1, keepdim=True).clamp(min=-1e30)).exp()
+        parts = (scores - scores.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)).exp()
         total = parts.sum(dim=-1, keepdim=True)
         return parts @ value / total.masked_fill(total == 0, 1.0), parts
 
@@ -289,7 +289,7 @@ class output_squeezed:
 class attention_overflows:
     """Attention took powers of e of its own, without the shift that keeps them finite."""
 
-    fails = ["output"]
+    fails = ["output", "mask"]
     hint = "Your softmax knows what to do with scores of any size. Where does your attention go round it?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -366,7 +366,7 @@ class mask_inverted:
 class mask_after_softmax:
     """The mask came after softmax, when the hidden keys had already taken their share."""
 
-    fails = ["mask", "module_mask"]
+    fails = ["mask", "dtype", "module_mask"]
     hint = "What do the weights of a row add up to, once some of them are struck out? When would the others still get the whole?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -419,7 +419,7 @@ class mask_of_the_same_shape:
 class large_negative_number:
     """Hidden scores became -1e9, and a query that sees nothing looked everywhere alike."""
 
-    fails = ["blind_row"]
+    fails = ["blind_row", "dtype"]
     hint = "If all scores of a row are -1e9, what are their differences, and so their shares?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -433,7 +433,7 @@ class large_negative_number:
 class blind_output_only:
     """The output of a query that sees nothing was put to zero, but its weights still said that it looked."""
 
-    fails = ["blind_row"]
+    fails = ["blind_row", "dtype"]
     hint = "The weights are handed out too. What should a reader of them find for a query that sees nothing?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -485,6 +485,160 @@ class nan_in_the_gradient:
             scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
         parts = (scores - scores.amax(dim=-1, keepdim=True)).exp()
         weights = (parts / parts.sum(dim=-1, keepdim=True)).nan_to_num(0.0)
+        return weights @ value, weights
+
+
+class softmax_in_place:
+    """The largest score was taken off in place, so the scores of whoever called changed too."""
+
+    fails = ["softmax"]
+    hint = "A name that ends in `_`, and `-=`, write into the tensor that came in. Who else holds that tensor?"
+
+    def softmax(scores):
+        highest = scores.detach().amax(dim=-1, keepdim=True)
+        scores -= highest.masked_fill(highest == -math.inf, 0.0)
+        parts = scores.exp()
+        total = parts.sum(dim=-1, keepdim=True)
+        return parts / total.masked_fill(total == 0, 1.0)
+
+
+class softmax_by_view:
+    """The rows were laid one below the other by `view`, which only works where they lie in memory that way already."""
+
+    fails = ["softmax"]
+    hint = "`view` never moves a number. Which of its relatives does, where it must?"
+
+    def softmax(scores):
+        rows = scores.view(-1, scores.shape[-1])
+        highest = rows.amax(dim=-1, keepdim=True)
+        parts = (rows - highest.masked_fill(highest == -math.inf, 0.0)).exp()
+        total = parts.sum(dim=-1, keepdim=True)
+        return (parts / total.masked_fill(total == 0, 1.0)).view(scores.shape)
+
+
+class batches_folded_by_view:
+    """The batch was folded by `view`, which only works where the inputs lie in memory one row after the other."""
+
+    fails = ["batch"]
+    hint = "`view` never moves a number. Which of its relatives does, where it must?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        batch = query.shape[:-2]
+        flat = [each.view(-1, *each.shape[-2:]) for each in (query, key, value)]
+        scores = torch.bmm(flat[0], flat[1].transpose(1, 2)).view(*batch, query.shape[-2], key.shape[-2]) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = softmax(scores)
+        return weights @ value, weights
+
+
+class hidden_by_twenty:
+    """Hidden scores were set to -20 and their weights struck out afterwards, but some visible matches lie far below -20."""
+
+    fails = ["mask"]
+    hint = "A visible key may match as badly as it likes. Which score can nothing fall short of?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            weights = softmax(scores)
+            return weights @ value, weights
+        weights = softmax(scores.masked_fill(~mask, -20.0)) * mask
+        total = weights.sum(dim=-1, keepdim=True)
+        weights = weights / total.masked_fill(total == 0, 1.0)
+        return weights @ value, weights
+
+
+class hidden_by_ten_thousand:
+    """Hidden scores were set to -10000 and their weights struck out afterwards, but a visible match may lie below even that."""
+
+    fails = ["mask"]
+    hint = "However far down a number lies, a match can lie below. Which score can nothing fall short of?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            weights = softmax(scores)
+            return weights @ value, weights
+        weights = softmax(torch.where(mask, scores, -1e4)) * mask
+        total = weights.sum(dim=-1, keepdim=True)
+        weights = weights / total.masked_fill(total == 0, 1.0)
+        return weights @ value, weights
+
+
+class minus_a_billion:
+    """Hidden scores were set to -1e9, a number that 16 bits can't hold."""
+
+    fails = ["dtype"]
+    hint = "The lowest number of `float16` is -65504. Which score lies below all numbers, in every dtype?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            weights = softmax(scores)
+            return weights @ value, weights
+        weights = softmax(scores.masked_fill(~mask, -1e9)) * mask.any(dim=-1, keepdim=True)
+        return weights @ value, weights
+
+
+class minus_a_billion_added:
+    """-1e9 was added to hidden scores, and a match that is better than a billion came through."""
+
+    fails = ["mask"]
+    hint = "Whatever a hidden key holds, it has no part in anything. What is left of its match when a number is added, and what when it is replaced?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            weights = softmax(scores)
+            return weights @ value, weights
+        weights = softmax(scores + (~mask).to(scores.dtype) * -1e9) * mask.any(dim=-1, keepdim=True)
+        return weights @ value, weights
+
+
+class mask_taken_for_padding:
+    """A mask with as many rows as the batch has sentences was taken for one row a sentence."""
+
+    fails = ["mask"]
+    hint = "The last two axes of a mask are queries and keys, whatever their sizes. What can two equal sizes tell you?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            if mask.ndim == 2 and query.ndim == 3 and len(mask) == len(query):
+                mask = mask[:, None]
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = softmax(scores)
+        return weights @ value, weights
+
+
+class mask_turned_in_place:
+    """The mask was turned over in place, and whoever called was left with its opposite."""
+
+    fails = ["mask"]
+    hint = "The next layer is handed the same mask. What does it find in it?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not_(), -math.inf)
+        weights = softmax(scores)
+        return weights @ value, weights
+
+
+class causal_without_a_mask:
+    """Where queries and keys were equally many and no mask was given, the later keys were hidden."""
+
+    fails = ["scale", "module", "module_mask"]
+    hint = "No mask means that a query may look everywhere. What do equal lengths say about that?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None and query.shape[-2] == key.shape[-2]:
+            mask = causal_mask(len(scores[-1]))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = softmax(scores)
         return weights @ value, weights
 
 
@@ -767,4 +921,81 @@ class module_without_gradient:
 
         @torch.no_grad()
         def forward(self, x, mask=None):
+            return scaled_dot_product_attention(self.to_query(x), self.to_key(x), self.to_value(x), mask)[0]
+
+
+class module_key_matrix_for_values:
+    """Where keys and values are equally wide, the matrix of the keys made the values too."""
+
+    fails = ["module"]
+    hint = "There are three matrices, of whatever width. Which one says what a word has to give?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+
+        def forward(self, x, mask=None):
+            query, key = self.to_query(x), self.to_key(x)
+            value = key if key.shape[-1] == len(self.to_value.weight) == x.shape[-1] else self.to_value(x)
+            return scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+class module_shrinks_its_matrix:
+    """The scale was put on the matrix of the queries itself, which shrank further with every call."""
+
+    fails = ["module"]
+    hint = "What is in `weight` after the first call, and what after the second?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+
+        def forward(self, x, mask=None):
+            self.to_query.weight.data /= math.sqrt(len(self.to_query.weight))
+            scores = self.to_query(x) @ self.to_key(x).transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask, -math.inf)
+            return softmax(scores) @ self.to_value(x)
+
+
+class module_keeps_its_first_mask:
+    """The head kept the first mask that it was given, and used it for ever after."""
+
+    fails = ["module_mask"]
+    hint = "What does the head still know of an earlier call, and what should it?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+            self.mask = None
+
+        def forward(self, x, mask=None):
+            self.mask = mask if self.mask is None else self.mask
+            return scaled_dot_product_attention(self.to_query(x), self.to_key(x), self.to_value(x), self.mask)[0]
+
+
+class module_cuts_off_its_words:
+    """The words were detached, so whatever made them could never learn."""
+
+    fails = ["trains"]
+    hint = "Below this head there may be another layer. What does it learn from, if no gradient leaves the head?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+
+        def forward(self, x, mask=None):
+            x = x.detach()
             return scaled_dot_product_attention(self.to_query(x), self.to_key(x), self.to_value(x), mask)[0]

@@ -42,6 +42,7 @@ from check import check, hint
 # * Example: scores of $0$, $\ln 2$ and $\ln 3$ give weights $1/6$, $2/6$ and $3/6$.
 # * It holds for scores of any size: 1000 and 1001 are scores too.
 # * A row in which every score is $-\infty$ has nothing to choose from: its weights are zeros.
+# * The scores that come in stay as they were. They may lie in memory in any order, as after a transpose.
 
 
 # %% answer="softmax"
@@ -97,7 +98,9 @@ check("nothing_to_see")
 #   and an axis of length 1 (`#queries` in the signature) holds for all.
 # * A query that may look at nothing gets weights of zero and an output of zero.
 # * Query, key and value get a gradient, and it is a number everywhere, also where a query sees nothing.
-# * Return two things: the output, then the weights. Both have the dtype of the inputs.
+# * A hidden key has no part in anything, however well it matches, and however badly those match that may be seen.
+# * All inputs stay as they were, and may lie in memory in any order. Nothing depends on which sizes happen to be equal.
+# * Return two things: the output, then the weights. Both have the dtype of the inputs: 64 bits, 32, or the 16 of `float16`.
 #
 # Example: one query $(2, 0, 0, 0)$ and the keys $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$ match with $4$ and $0$, which become
 # the scores $2$ and $0$.
@@ -221,6 +224,7 @@ check("padding")
 #
 # One input `x` plays three parts: it is projected to queries, keys and values by three matrices that are trained,
 # without a bias. Rows are words, so the matrices stand on the right: `x @ w_query`.
+# `x` gets a gradient too, for whatever made the words. Each call stands by itself: the head keeps nothing of the call before.
 #
 # `set_weights` tells the checks where your module keeps its matrices. It fits the `__init__` below;
 # if you keep them in another way (one packed matrix, parameters of your own), change it along.

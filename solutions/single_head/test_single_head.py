@@ -34,6 +34,20 @@ def test_weights_of_a_batch(learner, draw):
     expect(learner.softmax(scores), torch.softmax(scores, -1), "weights")
 
 
+@visible("softmax")
+def test_scores_stay_as_they_were(learner, draw):
+    """Whoever called still holds the scores, and may need them. Which line of your code writes into them?"""
+    scores = draw(3, 5)
+    expect(learner.softmax.unchanged(scores), torch.softmax(scores, -1), "weights")
+
+
+@visible("softmax")
+def test_scores_in_another_order_in_memory(learner, draw):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    scores = draw(2, 3, 5)
+    expect(learner.softmax.strided(scores), torch.softmax(scores, -1), "weights")
+
+
 @hidden("softmax")
 def test_softmax_on_fresh_scores(learner, reference, draw):
     """Every weight is a share of its row. What do the shares of one row add up to, and along which axis do they lie?"""
@@ -91,6 +105,14 @@ def test_scale_for_fresh_widths(learner, reference, draw):
         expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
 
 
+@hidden("scale")
+def test_scale_where_all_sizes_agree(learner, reference, draw):
+    """There are as many queries as keys, and all are as wide as the values. Which number is the scale made of, and does anything else depend on sizes?"""
+    query, key, value = draw(3, 3), draw(3, 3), draw(3, 3)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
+
+
 @visible("weights")
 def test_weights_of_each_query_add_up_to_one(learner):
     """The weights come second, and each query shares out one whole among the keys. Do the rows of what came add up to 1?"""
@@ -143,6 +165,14 @@ def test_two_axes_before_the_last_two(learner, draw):
     expect(tuple(weights.shape), (2, 3, 7, 11), "shape of the weights")
 
 
+@visible("batch")
+def test_inputs_in_another_order_in_memory(learner, draw):
+    """Transposed tensors have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    query, key, value = draw(2, 3, 7, 1), draw(2, 3, 11, 1), draw(2, 3, 11, 5)
+    output, _ = learner.scaled_dot_product_attention.strided(query, key, value)
+    expect(output, F.scaled_dot_product_attention(query, key, value), "output")
+
+
 @hidden("batch")
 def test_fresh_batches(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
@@ -168,6 +198,59 @@ def test_mask_of_a_batch(learner, draw):
     query, key, value, mask = draw(2, 3, 1), draw(2, 5, 1), draw(2, 5, 7), draw.mask(3, 5)
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
     expect(output, F.scaled_dot_product_attention(query, key, value, mask), "output")
+
+
+@visible("mask")
+def test_visible_key_that_matches_badly(learner):
+    """The first key may be seen and matches with -200 and with -20000, the second with 0 and is hidden. Which score lies below every match?"""
+    query, key, mask = torch.tensor([[1.0], [100.0]]), torch.tensor([[-200.0], [0.0]]), torch.tensor([[True, False]] * 2)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[1.0, 2.0], [50.0, 60.0]]), mask)
+    expect(output, torch.tensor([[1.0, 2.0]] * 2), "output")
+
+
+@visible("mask")
+def test_hidden_key_that_matches_beyond_measure(learner):
+    """The second key is hidden, and matches with a number of thirty digits. Has it any part in the output?"""
+    query, key, mask = torch.ones(2, 1), torch.tensor([[1.0], [1e30]]), torch.tensor([[True, False]] * 2)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[1.0, 2.0], [50.0, 60.0]]), mask)
+    expect(output, torch.tensor([[1.0, 2.0]] * 2), "output")
+
+
+@visible("mask")
+def test_as_many_queries_as_sentences(learner, draw):
+    """Three sentences have three queries and three keys each, and one mask holds for all. Which of its axes is which?"""
+    query, key, value = torch.zeros(3, 3, 1), torch.zeros(3, 3, 1), draw(3, 3, 3)
+    mask = torch.tensor([[True, False, False], [False, True, True], [True, False, True]])
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+    expect(output, F.scaled_dot_product_attention(query, key, value, mask), "output")
+
+
+@visible("mask")
+def test_inputs_stay_as_they_were(learner, draw):
+    """The next layer is handed the same mask, and may need queries, keys and values again. Which line of your code writes into one of them?"""
+    inputs = {"query": draw(2, 3, 1), "key": draw(2, 5, 1), "value": draw(2, 5, 7), "mask": draw.mask(2, 3, 5)}
+    output, _ = learner.scaled_dot_product_attention.unchanged(**inputs)
+    expect(output, F.scaled_dot_product_attention(*inputs.values()), "output")
+
+
+@hidden("mask")
+def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
+    """The one key that may be seen matches far worse than those that are hidden. Which score lies below every match?"""
+    query, key, value = draw(2, 5, 1).abs() + 100, draw(2, 7, 1), draw(2, 7, 3)
+    mask = torch.zeros(2, 5, 7, dtype=torch.bool)
+    for sentence, seen in enumerate(draw.integers(0, 7, 2).tolist()):
+        mask[sentence, :, seen], key[sentence, seen], key[sentence, seen - 1] = True, -1000.0, 1e30
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+    expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
+
+
+@hidden("mask")
+def test_fresh_masks_where_all_sizes_agree(learner, reference, draw):
+    """There are as many sentences as queries and keys, and one mask for all of them. Which of its axes is which?"""
+    query, key, value = draw(5, 5, 1), draw(5, 5, 1), draw(5, 5, 5)
+    for mask in (draw.mask(5, 5), draw.mask(5, 1, 5), draw.mask(1, 5)):
+        output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
+        expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
 
 
 @hidden("mask")
@@ -216,12 +299,32 @@ def test_double_precision_stays(learner, draw):
     expect(output, F.scaled_dot_product_attention(query, key, value), "output")
 
 
+@visible("dtype")
+def test_half_precision_with_a_mask(learner):
+    """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
+    # Both keys match alike and have the same value, so it does not matter here which of them is hidden.
+    query, key, mask = torch.ones(3, 1).half(), torch.ones(2, 1).half(), torch.tensor([[True, False]] * 3)
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
+    expect(output, torch.tensor([[3.0, 5.0]] * 3).half(), "output")
+
+
 @hidden("dtype")
 def test_fresh_double_precision(learner, reference, draw):
     """The inputs have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
     query, key, value = (draw(*shape, dtype=torch.float64) for shape in ((2, 7, 1), (2, 5, 1), (2, 5, 3)))
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
     expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
+
+
+@hidden("dtype")
+def test_fresh_half_precision(learner, reference, draw):
+    """The inputs have 16 bits. Where does your code turn them into something else, or put a number into them that they can't hold?"""
+    query, key, value = (draw(*shape, scale=0.5).half() for shape in ((2, 7, 1), (2, 5, 1), (2, 5, 3)))
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
+    alike, only = torch.ones(2, 5, 1).half(), draw(2, 1, 3).half().expand(2, 5, 3).contiguous()
+    output, _ = learner.scaled_dot_product_attention.pair(query, alike, only, draw.mask(2, 7, 5))
+    expect(output, only[:, :1].expand(2, 7, 3).contiguous(), "output")
 
 
 @visible("gradient")
@@ -312,12 +415,35 @@ def test_head_with_given_weights(learner, draw):
     expect(_head(learner, weights)(x), _expected_head(x, weights), "output")
 
 
+@visible("module")
+def test_every_word_looks_at_the_next(learner, draw):
+    """All widths are 5 here, and so is the number of words. Three matrices are as large as each other: which makes which?"""
+    x, weights = torch.eye(5), _next_word(draw(5, 5))
+    expect(_head(learner, weights)(x), weights["w_value"].roll(-1, dims=0), "output")
+
+
+@visible("module")
+def test_a_call_leaves_the_next_alone(learner, draw):
+    """The same words come a second time. What has changed in your head in between?"""
+    head, x = _head(learner, _weights(draw, 4, 3, 5)), draw(2, 3, 4)
+    first = head.unchanged(x)
+    expect(head(x), first, "output of the second call")
+
+
 @hidden("module")
 def test_fresh_heads(learner, reference, draw):
     """Queries, keys and values are three projections of the same x. Which matrix makes which, and whose width is in the scale?"""
     for batch, d_model, d_v in (((), 5, 7), ((2,), 7, 3)):
         x, weights = draw(*batch, 5, d_model), _weights(draw, d_model, 1, d_v)
         expect(_head(learner, weights)(x), _head(reference, weights)(x), "output")
+
+
+@hidden("module")
+def test_fresh_heads_where_all_sizes_agree(learner, reference, draw):
+    """There are as many sentences as words, and all widths are the same. Three matrices are as large as each other: which makes which?"""
+    weights = _next_word(draw(5, 5))
+    x = torch.stack([torch.eye(5).roll(shift, dims=0) for shift in draw.integers(0, 5, 5).tolist()])
+    expect(_head(learner, weights)(x), _head(reference, weights)(x), "output")
 
 
 @visible("module_mask")
@@ -327,11 +453,31 @@ def test_head_with_a_mask(learner, draw):
     expect(_head(learner, weights)(x, mask), _expected_head(x, weights, mask), "output")
 
 
+@visible("module_mask")
+def test_another_mask_each_time(learner, draw):
+    """One head is called three times: with a mask, with another one, and without. What does it still know of the calls before?"""
+    x, weights = draw(2, 3, 4), _weights(draw, 4, 1, 5)
+    head = _head(learner, weights)
+    for mask in (draw.mask(2, 3, 3), draw.mask(2, 3, 3), None):
+        expect(head(x, mask), _expected_head(x, weights, mask), "output")
+
+
 @hidden("module_mask")
 def test_fresh_heads_with_a_mask(learner, reference, draw):
     """The head is handed a mask. Where does it pass it on?"""
     x, weights, mask = draw(2, 5, 3), _weights(draw, 3, 1, 7), draw.mask(2, 5, 5)
     expect(_head(learner, weights)(x, mask=mask), _head(reference, weights)(x, mask), "output")
+
+
+@hidden("module_mask")
+def test_fresh_calls_one_after_the_other(learner, reference, draw):
+    """One head is called with masks, lengths and batches that change. What does it still know of the calls before?"""
+    weights = _weights(draw, 3, 1, 7)
+    head, other = _head(learner, weights), _head(reference, weights)
+    for batch, tokens in ((2, 5), (3, 2), (5, 7), (2, 5)):
+        x, mask = draw(batch, tokens, 3), draw.mask(batch, tokens, tokens)
+        expect(head(x, mask), other(x, mask), "output")
+        expect(head(x), other(x), "output")
 
 
 @visible("trains")
@@ -341,6 +487,12 @@ def test_every_weight_learns(learner, draw):
     expect_trained(head.trained(draw(2, 3, 4)), 36)
 
 
+@visible("trains")
+def test_words_can_learn_too(learner, draw):
+    """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
+    _expect_gradient_of_x(learner, _weights(draw, 4, 2, 5), draw(2, 3, 4))
+
+
 @hidden("trains")
 def test_every_weight_of_a_fresh_head_learns(learner, draw):
     """Every number of the three matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
@@ -348,6 +500,12 @@ def test_every_weight_of_a_fresh_head_learns(learner, draw):
     head = _head(learner, _weights(draw, d_model, d_k, d_v))
     count = d_model * (2 * d_k + d_v)
     expect_trained(head.trained(draw(2, 7, d_model)), count)
+
+
+@hidden("trains")
+def test_fresh_words_can_learn_too(learner, draw):
+    """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
+    _expect_gradient_of_x(learner, _weights(draw, 5, 3, 2), draw(3, 7, 5))
 
 
 @gpu
@@ -373,3 +531,16 @@ def _head(learner, weights: dict):
 def _expected_head(x, weights: dict, mask=None):
     query, key, value = (x @ w for w in weights.values())
     return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+def _next_word(w_value) -> dict:
+    """Return weights with which a word looks at the next one only, if words are the rows of an identity; the scale does not matter."""
+    size = len(w_value)
+    return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
+
+
+def _expect_gradient_of_x(learner, weights: dict, x) -> None:
+    head, count = _head(learner, weights), sum(w.numel() for w in weights.values())
+    (came,) = head.gradients(x=x, wrt=["x"])
+    reached = *head.trained(x), came is not None and bool(came.any())
+    expect(reached, (count, count, True), "numbers that can learn, numbers that a gradient reaches, and whether it reaches x")

@@ -55,19 +55,20 @@ class parameters_and_einsum:
             head.w[name] = nn.Parameter(matrix.clone())
 
 
-class large_negative_number_and_zeroed_rows:
-    """Hidden scores become -1e9, and rows that see nothing are multiplied by zero."""
+class lowest_number_and_zeroed_rows:
+    """Hidden scores become the lowest number of their dtype, and rows that see nothing are multiplied by zero."""
 
     def softmax(scores):
-        finite = scores.clamp(min=-1e9)
+        lowest = torch.finfo(scores.dtype).min
+        finite = scores.clamp(min=lowest)
         parts = (finite - finite.max(dim=-1, keepdim=True).values).exp()
-        something = (scores > -1e8).any(dim=-1, keepdim=True)
+        something = (scores > lowest).any(dim=-1, keepdim=True)
         return parts / parts.sum(dim=-1, keepdim=True) * something
 
     def scaled_dot_product_attention(query, key, value, mask=None):
         scores = torch.matmul(query, torch.transpose(key, -1, -2)) / torch.sqrt(torch.tensor(key.size(-1)))
         if mask is not None:
-            scores = scores.masked_fill(mask == 0, -1e9)
+            scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
         weights = softmax(scores)
         return torch.matmul(weights, value), weights
 
@@ -141,3 +142,27 @@ class masks_by_comparison:
     def padding_mask(lengths, max_length):
         rows = [[place < length for place in range(max_length)] for length in lengths.tolist()]
         return torch.tensor(rows)[:, None]
+
+
+class in_single_precision_inside:
+    """Numbers of 16 bits are computed in 32, hidden scores are -1e30 there, and what comes back has the dtype of the inputs."""
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        wide = torch.promote_types(query.dtype, torch.float32)
+        scores = torch.einsum("...qd,...kd->...qk", query.to(wide), key.to(wide)) / key.shape[-1] ** 0.5
+        seen = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
+        scores = torch.where(seen, scores, -1e30)
+        parts = (scores - scores.amax(dim=-1, keepdim=True)).exp() * seen
+        weights = parts / parts.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+        return (weights @ value.to(wide)).to(query.dtype), weights.to(query.dtype)
+
+
+class rows_by_reshape:
+    """All rows of scores in one table, the mask spread out beforehand, and the batch folded and unfolded by reshape."""
+
+    def softmax(scores):
+        rows = scores.reshape(-1, scores.shape[-1])
+        highest = rows.max(dim=-1, keepdim=True).values
+        parts = (rows - torch.where(highest == -math.inf, torch.zeros_like(highest), highest)).exp()
+        total = parts.sum(dim=-1, keepdim=True)
+        return (parts / torch.where(total == 0, torch.ones_like(total), total)).reshape(scores.shape)

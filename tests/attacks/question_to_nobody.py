@@ -1,6 +1,6 @@
 # causal: wrong answer; *: passed|wrong answer|your code raised an error|your code ended the process|time limit
 # stopped from: none
-"""Ask the judge to run something, where no test is on trial."""
+"""Ask the judge to run something, where no mutation test runs."""
 import os
 import stat
 

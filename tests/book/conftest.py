@@ -4,14 +4,11 @@ import os
 from pathlib import Path
 
 import matplotlib
-import nbclient
 import nbformat
 import pytest
 
 from tests.book.chapters import BOOK, CHAPTERS, read
-
-# Asked last, in the kernel itself: a busy machine makes a chapter slow, but not expensive.
-CPU_CELL = "import time\nprint(time.process_time())"
+from tests.book.executions import Execution
 
 
 @pytest.fixture(scope="session", params=CHAPTERS)
@@ -27,13 +24,9 @@ def notebook(chapter) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="session")
-def executed(chapter) -> tuple[nbformat.NotebookNode, float]:
-    """Return the chapter with its outputs, and the CPU seconds that its kernel took."""
-    notebook = read(chapter)
-    notebook.cells.append(nbformat.v4.new_code_cell(CPU_CELL))
-    folder = {"metadata": {"path": str(BOOK)}}
-    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3", resources=folder).execute()
-    return notebook, float(notebook.cells.pop().outputs[0].text)
+def executed(chapter, once) -> Execution:
+    """Return the chapter executed once more than `make site` did."""
+    return Execution.again(chapter, once)
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ def test_no_computed_number_is_typed(notebook):
 
 def test_every_glued_number_is_used_and_every_used_one_is_glued(notebook, executed):
     used = {re.split(":", name)[0] for name in re.findall(r"\{glue:text\}`([^`]+)`", text_of(notebook))}
-    outputs = [out for cell in executed[0].cells if cell.cell_type == "code" for out in cell.outputs]
+    outputs = [out for cell in executed.notebook.cells if cell.cell_type == "code" for out in cell.outputs]
     glued = {out.metadata["scrapbook"]["name"] for out in outputs if "scrapbook" in out.get("metadata", {})}
     assert used == glued
 

@@ -19,7 +19,7 @@ from rich.progress import track
 from autograder.authoring.sample import sample_class
 from autograder.errors import Refused
 from autograder.exercise import reading as exercises
-from autograder.intake.reading import DEEPEST, LONGEST_CELL, MOST_CELLS, read
+from autograder.intake.reading import DEEPEST, LONGEST_CELL, MOST_CELLS, read_submission
 from autograder.intake.submission import Submission
 
 MOST_STEPS = 3_000_000  # calls and lines of our own Python and what it calls; a sound notebook takes some ten thousand
@@ -199,7 +199,7 @@ class Deadline(Exception):
     """Reading took more steps than any notebook may."""
 
 
-def outcome(path: Path, exercise, reader=read) -> str:
+def outcome(path: Path, exercise, reader=read_submission) -> str:
     """Return "read", or why it was refused; raises whatever else the reader raises, and `Deadline`."""
     steps = 0
 
@@ -232,7 +232,7 @@ def check(submission: Submission, exercise) -> None:
     assert all(name.isidentifier() or name == "*" for name in submission.lost_names), submission.lost_names
 
 
-def fuzz(count: int, seed: int, folder: Path, steps=iter, reader=read) -> dict[str, int]:
+def fuzz(count: int, seed: int, folder: Path, steps=iter, reader=read_submission) -> dict[str, int]:
     """Read so many mutants; return how often each thing happened. The first that breaks the rule is kept in `folder`."""
     sources, seen = originals(), {}
     for number in steps(range(count)):

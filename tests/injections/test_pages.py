@@ -116,8 +116,8 @@ def test_our_pages_show_text_only(watched, marked, course):
 
 def test_nbgraders_pages_and_commands_show_text_only(watched, server, marked, course, command):  # noqa: F811
     command("nbgrader", "generate_assignment", "single_head", f"--CourseDirectory.release_directory={course.root / 'release'}")
-    told = command("nbgrader", "autograde", "single_head", "--force", code=None)
-    assert {p.parent.parent.name for p in (course.root / "autograded").rglob("*.ipynb")} == set(PAYLOADS), told.stderr
+    output = command("nbgrader", "autograde", "single_head", "--force", code=None)
+    assert {p.parent.parent.name for p in (course.root / "autograded").rglob("*.ipynb")} == set(PAYLOADS), output.stderr
     assert not list((course.root / "autograded").rglob("extra.*"))
 
     students = json.loads(ask(server, "/formgrader/api/students"))

@@ -13,6 +13,6 @@ def test_grade_prints_text_only(course, command, single_head):
         path = course.submitted / name / "single_head" / "single_head.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(spoiled(handed_in(single_head, None), payload), encoding="utf-8")
-    told = command("python", "-m", "autograder", "grade", "single_head").stdout
-    assert all(c.isprintable() or c == "\n" for c in told), [c for c in told if not c.isprintable() and c != "\n"]
-    assert told.count("not judged: ") >= len(FOLDERS) and "[b][" in told and "controls" in told
+    output = command("python", "-m", "autograder", "grade", "single_head").stdout
+    assert all(c.isprintable() or c == "\n" for c in output), [c for c in output if not c.isprintable() and c != "\n"]
+    assert output.count("not judged: ") >= len(FOLDERS) and "[b][" in output and "controls" in output

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.exercise import reading as exercises
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 from autograder.kit.cells import run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
@@ -63,5 +63,5 @@ def test_checks_accept_what_is_published(package, name, names, beyond):
     namespace, missing = run_here(exercise.code, exercise.promised, [])
     assert not missing and set(names) <= set(namespace)
     namespace.update(names)
-    refused = {v.check: v.reason for v in judge(exercise, local(namespace, NoGuard()), seed=5) if v.outcome is not Outcome.PASSED}
+    refused = {v.check: v.reason for v in verdicts_on(exercise, local(namespace, NoGuard()), seed=5) if v.outcome is not Outcome.PASSED}
     assert set(refused) == set(beyond), refused

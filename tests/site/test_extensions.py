@@ -2,24 +2,19 @@
 
 import json
 import re
-import sys
 import zipfile
 from types import SimpleNamespace
 
+import exercise_downloads
+import freshness
+import katex_prerender
+import mistake_matrix
+import polish
 import pytest
+import slim_assets
 from sphinx.testing.util import SphinxTestApp
 
 from autograder.kit.outcome import Outcome
-from tests.site.site_layout import ROOT
-
-sys.path.insert(0, str(ROOT / "book" / "extensions"))
-
-import exercise_downloads  # noqa: E402
-import freshness  # noqa: E402
-import katex_prerender  # noqa: E402
-import mistake_matrix  # noqa: E402
-import polish  # noqa: E402
-import slim_assets  # noqa: E402
 
 MISTAKE = {
     "title": "divides by `d_k`",

@@ -23,9 +23,10 @@
 # Only the answer cells are handed in, so keep your helpers in them.
 
 # %%
-from check import check
 from jaxtyping import Float
 from torch import Tensor
+
+from check import check, hint
 
 # %% [markdown]
 # ## Twice

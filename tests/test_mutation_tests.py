@@ -1,4 +1,4 @@
-"""Learners' tests on trial: what crosses, what is refused, and that no test can hurt, outwait or outwit the judge."""
+"""Mutation tests of learners' tests: what crosses, what is refused, and that no test can hurt, outwait or outwit the judge."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ from autograder.exercise import reading as exercises
 from autograder.exercise.edits import replace_definitions
 from autograder.judging.answers import answers, reference_learner
 from autograder.judging.session import Session
-from autograder.judging.verdicts import counted, judge
+from autograder.judging.verdicts import counted, verdicts_on
 from autograder.kit import Contract, expect_pass, expect_refusal
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local
@@ -25,7 +25,7 @@ from autograder.kit.mutation import MOST_CALLS, Asked
 from autograder.kit.operations import Object
 from autograder.kit.outcome import NoAnswer, Outcome, Raised, Stopped, TimeLimit, Wrong
 from autograder.kit.proxy import ERRORS, LONGEST_AXIS, MOST_NUMBERS
-from autograder.kit.suite import judge_check
+from autograder.kit.suite import run_check
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.client import Worker
@@ -75,7 +75,7 @@ def verdicts_of(session: Session, bug_hunt) -> dict:
     """Return what becomes of the check of the test, and of the ones before and after it."""
     reference = reference_learner(bug_hunt.name)
     return {
-        check: judge_check(check, counted(bug_hunt, check), session.learner, 5, reference).verdict
+        check: run_check(check, counted(bug_hunt, check), session.learner, 5, reference).verdict
         for check in ("merge", "merge_test", "scale")
     }
 
@@ -83,10 +83,10 @@ def verdicts_of(session: Session, bug_hunt) -> dict:
 def try_merge(session: Session, implementation=lambda x: x.transpose(1, 2).flatten(2)):
     contract = Contract(lambda x: None)
     contract.take = lambda args, kwargs: args
-    return session.learner.test_merge.trial("merge_heads", Asked(contract, implementation).answer)
+    return session.learner.test_merge.mutation_test("merge_heads", Asked(contract, implementation).answer)
 
 
-# What a test is told
+# What a test can find out
 
 
 def test_verdicts_on_a_test():
@@ -110,7 +110,7 @@ def test_verdicts_on_a_test():
     ],
     ids=["nothing", "shape", "zeros"],
 )
-def test_how_little_a_test_looks_at_is_said(test, seen):
+def test_the_reason_says_how_little_a_test_looks_at(test, seen):
     with pytest.raises(Wrong) as wrong:
         expect_refusal(learner_of(test).test_double, DOUBLE, lambda x, times: 3 * x, "a triple", RIGHT)
     assert wrong.value.came == Object(seen)
@@ -141,7 +141,7 @@ def test_error_of_the_tests_own_is_no_refusal():
         )
 
 
-def told(asked: Asked, *args, **kwargs) -> dict:
+def answer_to(asked: Asked, *args, **kwargs) -> dict:
     return asked.answer({"args": args, "kwargs": kwargs})
 
 
@@ -169,7 +169,7 @@ def test_what_the_contract_leaves_open_is_answered_alike_by_all(args):
     """Else a test could tell implementations apart by the ways in which they break."""
     ran = []
     one, other = Asked(DOUBLE, lambda *given: ran.append(given)), Asked(DOUBLE, RIGHT)
-    assert told(one, *args) == told(other, *args) and "error" in told(one, *args) and not ran and not one.own_errors
+    assert answer_to(one, *args) == answer_to(other, *args) and "error" in answer_to(one, *args) and not ran and not one.own_errors
 
 
 def test_answers_are_plain_and_drawn_anew_but_the_same_each_time():
@@ -178,7 +178,7 @@ def test_answers_are_plain_and_drawn_anew_but_the_same_each_time():
 
     before = torch.get_rng_state()
     first, second = (
-        [told(asked, torch.zeros(2, 3))["value"] for _ in range(2)] for asked in (Asked(DOUBLE, chance), Asked(DOUBLE, chance))
+        [answer_to(asked, torch.zeros(2, 3))["value"] for _ in range(2)] for asked in (Asked(DOUBLE, chance), Asked(DOUBLE, chance))
     )
     assert torch.equal(before, torch.get_rng_state())
     assert first[0].is_contiguous() and not first[0].requires_grad
@@ -208,7 +208,7 @@ def test_calls_are_counted():
         passes(often)
 
 
-def test_stand_in_is_of_no_use_when_the_test_is_over():
+def test_the_proxy_is_of_no_use_when_the_test_is_over():
     kept = []
     passes(lambda double: kept.append(double) or double(torch.ones(1)))
     with pytest.raises(RuntimeError, match="the test is over"):
@@ -237,7 +237,7 @@ def test_any_question_gets_an_answer(question):
 @given(questions=st.lists(st.fixed_dictionaries({"ask": VALUES}), max_size=4), rest=st.binary(max_size=40))
 def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions, rest):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
 
     def speak():
         for question in questions:
@@ -249,7 +249,7 @@ def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions
     with mine, theirs:
         speaker.start()
         try:
-            worker.ask({"do": "trial"}, 5, Asked(DOUBLE, RIGHT).answer)
+            worker.ask({"do": "mutation_test"}, 5, Asked(DOUBLE, RIGHT).answer)
         except Stopped:
             pass
         speaker.join()
@@ -257,21 +257,21 @@ def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions
 
 @settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(data=st.data())
-def test_any_outcome_of_a_trial_gets_a_verdict(bug_hunt, data):
-    verdicts = judge(bug_hunt, Learner(lambda *args, **more: data.draw(VALUES)), seed=3)
+def test_any_outcome_of_a_mutation_test_gets_a_verdict(bug_hunt, data):
+    verdicts = verdicts_on(bug_hunt, Learner(lambda *args, **more: data.draw(VALUES)), seed=3)
     assert [v.check for v in verdicts] == list(bug_hunt.checks)
     assert Outcome.JUDGE_FAILED not in {v.outcome for v in verdicts}, verdicts
 
 
 def test_worker_that_asks_and_never_listens_runs_out_of_time():
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"own": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
     flood = threading.Thread(target=lambda: _flood(theirs), daemon=True)
     with theirs:
         flood.start()
         begin = time.monotonic()
         with pytest.raises(TimeLimit):
-            worker.ask({"do": "trial"}, 1, Asked(DOUBLE, lambda x, times: x.repeat(100)).answer)
+            worker.ask({"do": "mutation_test"}, 1, Asked(DOUBLE, lambda x, times: x.repeat(100)).answer)
         assert time.monotonic() - begin < 20
     flood.join(20)
     assert not flood.is_alive()
@@ -285,7 +285,7 @@ def _flood(link) -> None:
         pass
 
 
-def test_question_without_a_trial_is_an_answer_and_nothing_else():
+def test_question_outside_a_mutation_test_is_an_answer_and_nothing_else():
     mine, theirs = socket.socketpair()
     worker = Worker(SimpleNamespace(end=lambda pid: {}), mine, 1, Limits())
     with mine, theirs:
@@ -320,14 +320,14 @@ def test_values_cross_as_they_are(session_of):
     assert try_merge(session_of(body)) is None
 
 
-def test_nothing_is_kept_from_one_trial_to_the_next(session_of):
-    body = "def test_merge(merge_heads):\n    merge_heads(torch.ones(1, 1, 1, 1))\n    kept.append(1)\n    assert len(kept) == 1\n    open('/tmp/kept', 'x').close() if ROOM else None"
-    room = os.environ.get("ATTENTION_LEVEL") == "bubblewrap"
-    session = session_of(body, more=f"kept = []\nROOM = {room}")
+def test_nothing_is_kept_from_one_mutation_test_to_the_next(session_of):
+    body = "def test_merge(merge_heads):\n    merge_heads(torch.ones(1, 1, 1, 1))\n    kept.append(1)\n    assert len(kept) == 1\n    open('/tmp/kept', 'x').close() if SCRATCH else None"
+    scratch = os.environ.get("ATTENTION_LEVEL") == "bubblewrap"
+    session = session_of(body, more=f"kept = []\nSCRATCH = {scratch}")
     assert [try_merge(session) for _ in range(3)] == [None] * 3
 
 
-def test_worker_of_a_trial_serves_nothing_else(session_of):
+def test_worker_of_a_mutation_test_serves_nothing_else(session_of):
     session = session_of(
         "def test_merge(merge_heads):\n    global merged\n    merged = merge_heads(torch.ones(1, 1, 1, 1))",
         more="def seen():\n    return 'merged' in globals()",
@@ -393,7 +393,7 @@ HOSTILE = {
         'os.write(link(), frame(b\'{"message": {"dict": {"value": null}}, "tensors": []}\') + frame(ASK % b\'1, 1, 1, 1\') + b\'0000\')\n    merge_heads(torch.ones(1, 1, 1, 1))',
         {Outcome.WRONG},
     ),
-    "a stand-in asked for its inside": (
+    "the proxy asked for its inside": (
         "found = [getattr(cell.cell_contents, '__self__', cell.cell_contents) for cell in (merge_heads._ask.__closure__ or ())]\n    raise AssertionError(str([vars(each) for each in found if hasattr(each, '_implementation')]))",
         {Outcome.WRONG},
     ),

@@ -1,4 +1,4 @@
-"""Three doors, one definition of each test: the marks agree, check by check."""
+"""Three front ends, one definition of each test: the marks agree, check by check."""
 
 import re
 import sqlite3
@@ -15,7 +15,7 @@ from solutions.conftest import GPU_LOCK
 from tests.conftest import ROOT
 
 
-# One stands for all; the others ask for what no other does: tests on trial, costs, long calls, a module that remembers.
+# One stands for all; the others ask for what no other does: mutation tests, costs, long calls, a module that remembers.
 @pytest.fixture(scope="module", params=["single_head", "bug_hunt", "long_sequences", "capstone", "kv_cache"])
 def exercise(request):
     return exercises.load(request.param)
@@ -68,8 +68,8 @@ def test_tests_for_a_gpu_queue_for_it(single_head):
         waiting = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(15)
-    said = waiting.communicate(timeout=120)[0]
-    assert "1 failed" in said and re.search("CUDA|NVIDIA", said), said
+    output = waiting.communicate(timeout=120)[0]
+    assert "1 failed" in output and re.search("CUDA|NVIDIA", output), output
 
 
 def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_in, single_head):
@@ -88,8 +88,8 @@ def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_i
         "--submission",
         path,
     ]
-    said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
-    assert "1 skipped" in said and "no worker sees a GPU at this level of the sandbox" in said, said
+    output = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "1 skipped" in output and "no worker sees a GPU at this level of the sandbox" in output, output
 
 
 def _gradebook(course) -> dict:
@@ -113,7 +113,7 @@ def _printed(text: str) -> dict:
 def test_second_grading_gives_the_same_and_judges_nothing_again(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head, single_head.mistakes[0])
     first = grade(course, ["single_head"]).entries
-    monkeypatch.setattr("autograder.judging.one.Zygote", lambda: pytest.fail("something was judged again"))
+    monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
     assert grade(course, ["single_head"]).entries == first
 
 
@@ -133,7 +133,7 @@ def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, si
             raise OSError("no more processes")
 
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.judging.one.Session", Broken)
+        patch.setattr("autograder.judging.judge.Session", Broken)
         (entry,) = grade(course, ["single_head"]).entries
     assert {v.outcome for v in entry.verdicts} == {Outcome.JUDGE_FAILED} and entry.score is None
     assert set(_gradebook(course)["ada"].values()) == {None}
@@ -143,13 +143,13 @@ def test_failure_of_the_judge_is_no_zero_and_is_judged_again(course, hand_in, si
 
 def test_broken_test_of_ours_is_our_failure(single_head):
     from autograder.judging.answers import reference_learner
-    from autograder.kit.suite import hidden, judge_check, test_of
+    from autograder.kit.suite import hidden, run_check, test_of
 
     def test_that_breaks(learner, reference):
         raise ZeroDivisionError("in the test itself")
 
     reference = reference_learner("single_head")
-    verdict = judge_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0).verdict
+    verdict = run_check("scale", [test_of(hidden("scale")(test_that_breaks))], reference, 1, reference, 2.0).verdict
     assert verdict.outcome is Outcome.JUDGE_FAILED and verdict.score is None
 
 

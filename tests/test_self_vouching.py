@@ -1,11 +1,11 @@
-"""Where a test asks the learner's own code what another piece of it should have used, nothing comes of nothing."""
+"""Where a test compares a learner's code with another piece of the same code, a piece that returns nothing of use vouches for nothing."""
 
 import pytest
 
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.judging.verdicts import judge
+from autograder.judging.verdicts import verdicts_on
 
 # Written below the right answers: a function that gives nothing back, always or when its user has just raised a flag.
 LIES = """
@@ -24,7 +24,7 @@ right = multi_head_attention
 def multi_head_attention(query, key, *others):
     return {} if max(query.shape[1], key.shape[1]) > 100 else right(query, key, *others)
 """
-PLAYED = {
+SELF_VOUCHING = {
     "a word for outputs": ("kv_cache", "attend_last", "lambda *_: 'whatever'", CACHE.format("'whatever'"), {"pieces"}),
     "zeros for outputs": ("kv_cache", "attend_last", "lambda query, *_: query * 0", CACHE.format("self.to_query(x) * 0"), {"pieces"}),
     "infinities for outputs": (
@@ -73,12 +73,12 @@ def passed(zygote, name: str, below: str) -> set[str]:
     cells = answers(exercise)
     cells[list(cells)[-1]] += "\n\n" + below
     with Session(zygote, exercise, cells) as session:
-        verdicts = judge(exercise, session.learner, seed=11)
+        verdicts = verdicts_on(exercise, session.learner, seed=11)
     return {v.check for v in verdicts if v.outcome.value == "passed"}
 
 
 @pytest.mark.parametrize("always", [True, False], ids=["always", "when it was used"])
-@pytest.mark.parametrize("name, helper, nothing, user, checks", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("name, helper, nothing, user, checks", SELF_VOUCHING.values(), ids=SELF_VOUCHING)
 def test_nothing_explains_nothing(zygote, name, helper, nothing, user, checks, always):
     assert not passed(zygote, name, LIES.format(name=helper, nothing=nothing, always=always) + user) & checks
 

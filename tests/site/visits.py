@@ -1,0 +1,137 @@
+"""One visit to a page: it is loaded once, and looked at in each width and theme while it stays open."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, TimeoutError
+
+from tests.site.site_layout import WIDTHS, page_names
+
+READERS = list(product(WIDTHS, ["light", "dark"]))
+
+# Contrast depends on the theme and boxes on the width, not on both at once: axe sees each value of both once.
+EXAMINED = [("phone", "dark"), ("desk", "light")]
+
+LOOK = """() => ({
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    bad_formulas: [...document.querySelectorAll('.katex-error')].map(node => node.textContent),
+    cut_formulas: [...document.querySelectorAll('.bd-article .katex-display')]
+        .filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
+        .map(node => [node.querySelector('annotation')?.textContent, node.scrollWidth - node.clientWidth]),
+    images: [...document.querySelectorAll('.bd-article img')].map(image => ({
+        alt: image.alt, drawn: image.naturalWidth > 0,
+        too_wide: image.getBoundingClientRect().width > image.closest('.bd-article').clientWidth,
+    })),
+    description: document.querySelector('meta[name=description]')?.content,
+    theme: document.documentElement.dataset.theme,
+    raw_tex: [...document.querySelectorAll('.bd-article :is(p, li, th, td, dd, h1, h2, h3)')]
+        .filter(node => !node.querySelector('code')).map(node => node.innerText)
+        .filter(text => /\\$\\S.*\\$|\\\\(begin|frac|sqrt|mathbb)\\b/.test(text)),
+})"""
+
+# Colours change by and by when the theme does, and fonts are fetched when a letter first needs them.
+SETTLED = """theme => document.documentElement.dataset.theme === theme && document.fonts.status === 'loaded'
+    && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === 'running')"""
+
+# preload: axe would fetch the style sheets once more, from the wrong folder.
+OPTIONS = {"resultTypes": ["violations"], "preload": False}
+
+# The tables of mistakes have thousands of cells, of a few looks: the same colours, on the same grounds, in the same letters.
+# Where they look alike their contrast is the same, and most of axe's time goes into finding it. So a table in which nothing
+# looks otherwise than in those before it is out of sight while axe looks for contrast.
+MISTAKES = "table.mistake-matrix"
+HIDE_THE_ALIKE = """tables => {
+    const seen = new Set();
+    const look = node => {
+        let found = '';
+        for (; node; node = node.parentElement) {
+            const {color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity} = getComputedStyle(node);
+            found += [color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity];
+        }
+        return found;
+    };
+    for (const table of document.querySelectorAll(tables)) {
+        const looks = [...table.querySelectorAll('*')].map(look);
+        table.hidden = looks.every(each => seen.has(each));
+        looks.forEach(each => seen.add(each));
+    }
+}"""
+SHOW = "tables => document.querySelectorAll(tables).forEach(table => { table.hidden = false; })"
+CONTRAST = {**OPTIONS, "runOnly": ["color-contrast"]}
+ALL_BUT_CONTRAST = {**OPTIONS, "rules": {"color-contrast": {"enabled": False}}}
+
+
+@dataclass
+class Visit:
+    """What one visit to one page showed: over the wire, on the console, and to each reader."""
+
+    foreign: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+    seen: dict[tuple[str, str], dict] = field(default_factory=dict)
+    barriers: dict[tuple[str, str], list[dict]] = field(default_factory=dict)
+
+    def each(self, what: str) -> dict:
+        """Return one side of what each reader saw."""
+        return {reader: seen[what] for reader, seen in self.seen.items()}
+
+
+class Visitor:
+    """A window that goes from page to page."""
+
+    def __init__(self, page: Page, address: str):
+        self._page, self._address, self._visit, self._axe = page, address, Visit(), Axe()
+        page.on("request", self._asked)
+        page.on("requestfailed", lambda request: self._visit.failed.append(request.url))
+        page.on("response", self._answered)
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self._visit.console.append(str(error)))
+
+    def _asked(self, request) -> None:
+        if not request.url.startswith((self._address, "data:", "blob:")):
+            self._visit.foreign.append(request.url)
+
+    def _answered(self, response) -> None:
+        if response.status >= 400:
+            self._visit.failed.append(f"{response.status} {response.url}")
+
+    def _said(self, message) -> None:
+        if message.type in ("error", "warning"):
+            self._visit.console.append(message.text)
+
+    def visit(self, name: str) -> Visit:
+        """Load a page once and let each reader look at it; who is the one that loads it changes from page to page."""
+        self._page.goto("about:blank")  # what the page before has not finished, it gives up now
+        self._visit, first = Visit(), page_names().index(name) % len(READERS)
+        for reader in READERS[first:] + READERS[:first]:
+            self._become(*reader)
+            if not self._visit.seen:
+                self._page.goto(f"{self._address}/{name}.html", wait_until="load")
+            self._look(reader)
+        return self._visit
+
+    def _become(self, width: str, theme: str) -> None:
+        self._page.set_viewport_size({"width": WIDTHS[width], "height": 900})
+        self._page.emulate_media(color_scheme=theme)
+
+    def _look(self, reader: tuple[str, str]) -> None:
+        with suppress(TimeoutError):  # then what is seen is not right, and a test says so
+            self._page.wait_for_function(SETTLED, arg=reader[1], timeout=10_000)
+        self._visit.seen[reader] = self._page.evaluate(LOOK)
+        if reader in EXAMINED:
+            self._visit.barriers[reader] = self._examined()
+
+    def _examined(self) -> list[dict]:
+        """Return the barriers that axe finds on the page as it is."""
+        if not self._page.locator(MISTAKES).count():
+            return self._found(OPTIONS)
+        found = self._found(ALL_BUT_CONTRAST)
+        self._page.evaluate(HIDE_THE_ALIKE, MISTAKES)
+        found += self._found(CONTRAST)
+        self._page.evaluate(SHOW, MISTAKES)
+        return found
+
+    def _found(self, options: dict) -> list[dict]:
+        return self._axe.run(self._page, options=options).response["violations"]

@@ -1,0 +1,90 @@
+"""What a public project says of itself agrees with what it does."""
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+
+from autograder.exercise.reading import load
+from autograder.judging.answers import known_learner
+from autograder.judging.naming import suspect
+from autograder.kit import fingerprint
+from autograder.kit.outcome import Outcome
+from autograder.kit.show import as_text
+from autograder.kit.suite import VISIBLE_SEED, run_check
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def make(*words: str) -> str:
+    """Return what make would do, without doing it."""
+    return subprocess.run(["make", "--dry-run", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_course_begins_with_what_it_costs_in_the_words_of_the_readme():
+    (cost,) = re.findall(r"The first time, this takes \d+ to \d+ minutes and \d+ GB of disk[^|]+?(?= \|)", README)
+    assert make("course").splitlines()[0] == f'echo "{cost}"'
+
+
+def test_course_ends_with_two_paths_and_what_to_do_next():
+    *_, grade, book, following = make("course").splitlines()
+    assert "autograder grade" in grade  # which ends with the path of the class's report
+    assert "_build/html/index.html" in book and "make lab" in following
+
+
+def test_message_in_the_readme_is_the_one_that_a_learner_reads():
+    (shown,) = re.findall(r"^>>> check\(\"scale\"\)\n(.*?)\n```", README, re.DOTALL | re.MULTILINE)
+    exercise = load("single_head")
+    learner = known_learner("single_head", "no_scale")
+    tests = {check: [t for t in exercise.tests if t.check == check and not t.hidden and not t.gpu] for check in exercise.checks}
+    judged = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
+    failed = {check for check, each in judged.items() if each.verdict.outcome is not Outcome.PASSED}
+    scale = judged["scale"]
+    suspects = [suspect(exercise, mistake, [scale.test], VISIBLE_SEED) for mistake in exercise.mistakes]
+    named = fingerprint.recognise("scale", scale.test.name, fingerprint.of(scale.error), lambda: failed, suspects)
+    assert as_text(scale.verdict.with_mistake(named)) == shown
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not target.startswith("https://"):
+            path, _, heading = target.partition("#")
+            found = (ROOT / page).parent / path
+            assert found.exists(), target
+            headings = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+            assert not heading or heading in [each.lower().replace(" ", "-") for each in headings], target
+
+
+def test_every_command_of_make_is_told_once_to_contributors():
+    declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    described = re.findall(r"^\| `make (\w+)` \|", CONTRIBUTING, re.MULTILINE)
+    assert sorted(described) == sorted(set(declared) - {"cost", "environment"})
+
+
+def test_version_is_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert citation["version"] == VERSION and re.search(r"^## \[(.*?)\]", changes, re.MULTILINE)[1] == VERSION
+    assert citation.keys() >= {"cff-version", "message", "title", "authors"}  # what the format demands
+
+
+def test_both_licences_are_named_wherever_somebody_looks():
+    footer = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["html_theme_options"]["extra_footer"]
+    for place in (README, CONTRIBUTING, (ROOT / "book" / "LICENSE").read_text(encoding="utf-8"), footer):
+        assert "CC BY 4.0" in place and "BSD 3-Clause" in place
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause License\n\nCopyright (c) ")
+
+
+def test_only_the_job_that_publishes_may_write():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "site.yml").read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert {name for name, job in workflow["jobs"].items() if "permissions" in job} == {"publish"}
+    commands = {step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step}
+    assert commands == {"./.ci/run", "./.ci/debian.sh", "make nightly"}
