@@ -206,8 +206,10 @@ def names_of(args: tuple, kwargs: dict) -> dict[str, object]:
     return {f"argument {place}": value for place, value in enumerate(args, 1)} | kwargs
 
 
-def _same(one: Tensor, other: Tensor) -> bool:
+def _same(one: Tensor, other: object) -> bool:
     """Return whether two tensors agree in dtype, shape and every entry, where not-a-number agrees with itself."""
+    if not isinstance(other, Tensor):
+        return False
     other = other.detach().to("cpu")
     alike = one.dtype == other.dtype and one.shape == other.shape
     return alike and bool(((one == other) | (one.isnan() & other.isnan())).all())
