@@ -12,22 +12,17 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
+from autograder import grading
 from autograder.authoring.sample import handed_in
 from autograder.exercise import reading as exercises
 from autograder.files import write_whole
+from autograder.pool.choose import chosen_judges
 from autograder.records.course import Course
 from autograder.sandbox.client import Zygote, offered
+from autograder.sandbox.forkserver import ForkServer
 from autograder.sandbox.levels import Level, required
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def level() -> Level:
-    """Have everything judged at the best level that this machine offers, commands included."""
-    if "ATTENTION_LEVEL" not in os.environ:
-        os.environ["ATTENTION_LEVEL"] = offered().name
-    return required()
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +41,36 @@ def once(tmp_path_factory):
     return text
 
 
+@pytest.fixture(scope="session", autouse=True)
+def level(once) -> Level:
+    """Have everything judged at the best level that this machine offers, commands included."""
+    if "ATTENTION_LEVEL" not in os.environ:
+        os.environ["ATTENTION_LEVEL"] = once("level", lambda: offered().name)
+    return required()
+
+
 @pytest.fixture(scope="session")
-def zygote(level):
-    with Zygote(level) as one:
+def forkserver(level):
+    """What has imported torch behind the wall, for all tests of this process that do not ask how it begins or ends."""
+    with ForkServer(level, idle_seconds=3600) as one:
+        yield one
+
+
+@pytest.fixture(scope="session", autouse=True)
+def grading_starts_no_forkserver(level, forkserver):
+    """Let `grade` in this process take its zygotes from there, as it does where a command has started one for it; several judges start their own."""
+
+    def chosen(jobs: int, wanted: Level | None):
+        return chosen_judges(jobs, wanted, forkserver=forkserver if wanted in (None, level) else None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grading, "chosen_judges", chosen)
+        yield
+
+
+@pytest.fixture(scope="session")
+def zygote(level, forkserver):
+    with Zygote(level, forkserver.link) as one:
         yield one
 
 

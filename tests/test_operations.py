@@ -6,6 +6,7 @@ from torch import nn
 
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
+from autograder.kit.compare import expect_gradient
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Raised, Wrong
@@ -120,3 +121,16 @@ def test_claims_of_a_worker_are_given_in_our_words_only(zygote, single_head):
         session.learner.softmax.unchanged(torch.tensor(0.125))
     said = f"{error.value} {error.value.came} {error.value.redacted}"
     assert "argument 1 changed in place" in said and "0.125" not in said
+
+
+@pytest.mark.parametrize(
+    "given, missed",
+    [("x", None), ("x.detach()", "reaches x"), ("x.detach() + 0 * x", "reaches x"), ("x[:1].detach() + x - x[:1]", "slope")],
+)
+def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
+    learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
+    x = torch.arange(1.0, 4.0)
+    if missed is None:
+        return expect_gradient(learner.f, ["x"], x)
+    with pytest.raises(Wrong, match=missed):
+        expect_gradient(learner.f, ["x"], x)

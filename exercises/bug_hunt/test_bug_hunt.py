@@ -124,6 +124,13 @@ def test_one_of_two_keys_is_hidden(learner):
     expect(learner.attend(torch.zeros(1, 2), torch.zeros(2, 2), value, mask), torch.tensor([[4.0, 8.0]]), "output")
 
 
+@visible("mask")
+def test_hidden_key_matches_far_better(learner):
+    """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[-102_000.0], [-101_000.0], [100_000.0]]), torch.tensor([[1.0], [3.0], [50.0]])
+    expect(learner.attend(torch.ones(1, 1), key, value, torch.tensor([[True, True, False]])), torch.tensor([[3.0]]), "output")
+
+
 @visible("mask_test")
 def test_mask_test_on_a_right_one(learner):
     """Your test was given an `attend` that is right. What does it ask for that the contract does not?"""
@@ -148,6 +155,14 @@ def test_two_of_three_and_none_of_three(learner):
     """The first query sees two equal scores, the second nothing at all. What are softmax's weights when all numbers of a row are equal, however negative they are?"""
     scores, mask = torch.zeros(2, 3, dtype=torch.float16), torch.tensor([[True, True, False], [False, False, False]])
     expect(learner.masked_softmax(scores, mask), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]], dtype=torch.float16), "weights")
+
+
+@visible("blind")
+def test_hidden_score_far_above(learner):
+    """The scores are -60000, -50000 and 60000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    for dtype in (torch.float16, torch.float32):
+        scores, mask = torch.tensor([[-60_000.0, -50_000.0, 60_000.0]], dtype=dtype), torch.tensor([[True, True, False]])
+        expect(learner.masked_softmax(scores, mask), torch.tensor([[0.0, 1.0, 0.0]], dtype=dtype), "weights")
 
 
 @visible("blind_test")
@@ -204,6 +219,13 @@ def test_words_that_see_only_the_first(learner):
     """Each word may look at the first word only, so the first is what is added to each. Who takes the mask, and what is done with it there?"""
     x, mask = torch.tensor([[1.0, 2.0], [8.0, 0.0], [0.0, 8.0]]), torch.tensor([[True, False, False]] * 3)
     expect(learner.attention_layer(x, mask), x + x[0], "output")
+
+
+@visible("layer")
+def test_words_that_match_badly(learner):
+    """Each of the words 1, -300 and 400 sees a single one, which matches far worse than those that are hidden. What is added to it, and is x what it was?"""
+    x, mask = torch.tensor([[1.0], [-300.0], [400.0]]), torch.tensor([[False, True, False], [True, False, False], [False, True, False]])
+    expect(learner.attention_layer.unchanged(x, mask), torch.tensor([[-299.0], [-299.0], [100.0]]), "output")
 
 
 @visible("layer_test")

@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from kit import expect, visible
+from kit import expect, expect_gradient, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -74,6 +74,13 @@ def test_two_axes_before_the_words(learner):
     expect(_network(learner, NO_BIASES)(x), x @ ONE_MATRIX, "output")
 
 
+@visible("batch")
+def test_words_that_were_transposed(learner):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds?"""
+    x = torch.arange(12.0).reshape(2, 3, 1, 2)
+    expect(_network(learner, NO_BIASES).strided(x), x @ ONE_MATRIX, "output")
+
+
 @visible("alone")
 def test_one_word_of_five_is_changed(learner):
     """Only the third of five words was changed, by (1, 1). Which rows of the output may move, and how could a word hear of another?"""
@@ -84,11 +91,24 @@ def test_one_word_of_five_is_changed(learner):
     expect(network(after) - network(before), expected, "change of the output")
 
 
+@visible("alone")
+def test_words_stay_as_they_were(learner):
+    """Others still need the words that were handed over. Does your code write into them?"""
+    network, x = _network(learner, ALL_ON), torch.arange(10.0).reshape(1, 5, 2)
+    expect(network.unchanged(x), network(x), "output")
+
+
 @visible("trains")
 def test_every_number_learns(learner):
     """From 2 numbers to 3 units and back, with biases, there are 17 numbers to learn. How does a module know which numbers are to be trained, and does a gradient find them?"""
     trained = _network(learner, ALL_ON).trained(torch.arange(1.0, 11.0).reshape(1, 5, 2))
     expect(trained, (17, 17), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_gradient_goes_back_to_the_words(learner):
+    """What made the words is to learn as well. Does a gradient get back to them?"""
+    expect_gradient(_network(learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2))
 
 
 @visible("fold")
@@ -103,6 +123,13 @@ def test_two_biases_become_one(learner):
     """What does the network without its ReLU make of a word of zeros? Through which matrix has each bias gone by then?"""
     _, bias = learner.fold.pair(**TWO_LAYERS)
     expect(bias, torch.tensor([7.0, 31.0]), "bias")
+
+
+@visible("fold_bias")
+def test_layers_stay_as_they_were(learner):
+    """The two layers are folded a second time, and what comes out is the same. Does your code write into what it was handed?"""
+    came = learner.fold.unchanged(**TWO_LAYERS)
+    expect(came[1], torch.tensor([7.0, 31.0]), "bias")
 
 
 @visible("count")
@@ -123,6 +150,15 @@ def test_three_words_meet_five_keys(learner):
     """The word (2, 1) matches the five keys with 1, -1, 3, -1 and 4, and the biases are 0, 0, -2, 0 and -6. How many times is each value added, and can it be less than not at all?"""
     expected = torch.tensor([[1.0, 0.0, 1.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
     expect(learner.hidden_weights(WORDS, KEYS, BIASES), expected, "weights")
+
+
+@visible("weights")
+def test_words_and_keys_that_others_still_need(learner):
+    """What you are given was transposed, others still need it, and what made it is to learn. Which of your steps minds the order in memory, writes into it, or cuts it off the graph?"""
+    x, keys, biases = WORDS[:2].expand(3, 2, 2), KEYS[:, :3], torch.tensor([10.0, 10.0, -10.0])
+    for call in (learner.hidden_weights.strided, learner.hidden_weights.unchanged):
+        expect(call(x, keys, biases), torch.tensor([[11.0, 9.0, 0.0], [7.0, 13.0, 0.0]]).expand(3, 2, 3), "weights")
+    expect_gradient(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases)
 
 
 @visible("off")

@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from kit import expect, visible
+from kit import expect, expect_gradient, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 
@@ -27,6 +27,16 @@ def test_four_heads_share_two(learner):
     value = torch.tensor([[[[10.0]], [[20.0]]]])
     came = learner.grouped_attention(torch.ones(1, 4, 1, 1), torch.ones(1, 2, 1, 1), value)
     expect(came, torch.tensor([[[[10.0]], [[10.0]], [[20.0]], [[20.0]]]]), "output")
+
+
+@visible("groups")
+def test_heads_that_others_still_need(learner, draw):
+    """All keys match alike, so each head takes the mean of its values. Words of 64 bits came in as heads do that were split, transposed, and others still need them. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    query, key = draw(3, 4, 2, 3, dtype=torch.float64), torch.zeros(3, 2, 5, 3, dtype=torch.float64)
+    value = draw(3, 2, 5, 3, dtype=torch.float64)
+    expected = value.mean(-2, keepdim=True).repeat_interleave(2, 1).expand(3, 4, 2, 3)
+    for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+        expect(call(query, key, value), expected, "output")
 
 
 @visible("scale")
@@ -62,6 +72,23 @@ def test_a_mask_for_each_sentence(learner):
     expect(came, torch.tensor([2.0, 1.0]).reshape(2, 1, 1, 1).expand(2, 2, 1, 1), "output")
 
 
+@visible("mask")
+def test_hidden_key_that_matches_far_better(learner):
+    """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[[[-102_000.0], [-101_000.0], [100_000.0]]]]), torch.tensor([[[[1.0], [3.0], [50.0]]]])
+    mask = torch.tensor([[True, True, False]])
+    expect(learner.grouped_attention(torch.ones(1, 2, 1, 1), key, value, mask), torch.full((1, 2, 1, 1), 3.0), "output")
+
+
+@visible("mask")
+def test_mask_in_16_bits(learner):
+    """All keys match alike, and the last of three is hidden. The smallest number of float16 is -65504. Which number lies below all others, in every dtype?"""
+    query, key = torch.zeros(1, 2, 1, 1, dtype=torch.float16), torch.zeros(1, 1, 3, 1, dtype=torch.float16)
+    value = torch.tensor([[[[1.0], [3.0], [50.0]]]], dtype=torch.float16)
+    came = learner.grouped_attention(query, key, value, torch.tensor([[True, True, False]]))
+    expect(came, torch.full((1, 2, 1, 1), 2.0, dtype=torch.float16), "output")
+
+
 @visible("uneven")
 def test_four_heads_can_not_share_three(learner):
     """Four heads of queries don't fall into three equal groups. Which error says that a value is not one that can be used?"""
@@ -82,6 +109,14 @@ def test_two_words_with_heads_of_two(learner):
     _expect_module(learner, torch.tensor([[[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0]]]), _eyes(4, 2), 2, 1)
 
 
+@visible("module")
+def test_words_that_others_still_need(learner, draw):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds, or writes into what it was handed?"""
+    module, x = _module(learner, _drawn(draw, 8, 4), 4, 2), draw(2, 5, 8)
+    expect(module.strided(x), module(x), "output")
+    expect(module.unchanged(x), module(x), "output")
+
+
 @visible("module_mask")
 def test_module_hands_the_mask_on(learner):
     """The first word may see itself only. What does it hear of the second one, and where does the mask get lost on its way?"""
@@ -90,11 +125,23 @@ def test_module_hands_the_mask_on(learner):
     expect(_module(learner, _eyes(2, 1), 2, 1)(x, mask)[:, :1], torch.ones(1, 1, 2), "output for the first word")
 
 
+@visible("module_mask")
+def test_one_mask_after_another(learner, draw):
+    """One module gets a text with a mask, then with another one, and then without. What did it keep from the call before?"""
+    _expect_masks_in_turn(learner, draw, torch.ones(3, 3).tril().bool(), torch.eye(3).bool(), None)
+
+
 @visible("trains")
 def test_what_six_heads_and_two_learn(learner):
     """The queries and the output have 12 columns each, keys and values 2 heads of 2. How many numbers are that, and does a gradient find all of them?"""
     came = learner.GroupedQueryAttention(12, 6, 2).trained(torch.eye(12)[None])
     expect(came, (384, 384), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_gradient_goes_back_to_the_words(learner, draw):
+    """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
+    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
 
 
 @visible("pool")
@@ -121,10 +168,24 @@ def _eyes(d_model: int, shared: int) -> dict[str, torch.Tensor]:
     return {"w_query": torch.eye(d_model), "w_key": narrow, "w_value": narrow, "w_output": torch.eye(d_model)}
 
 
+def _drawn(draw, d_model: int, shared: int) -> dict[str, torch.Tensor]:
+    widths = {"w_query": d_model, "w_key": shared, "w_value": shared, "w_output": d_model}
+    return {name: draw(d_model, width, scale=d_model**-0.5) for name, width in widths.items()}
+
+
 def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
     module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
     learner.set_weights(module, **weights)
     return module
+
+
+def _expect_masks_in_turn(learner, draw, *masks) -> None:
+    """Return None if one module returns for each mask what a new one returns."""
+    weights, x = _drawn(draw, 8, 4), draw(2, len(next(mask for mask in masks if mask is not None)), 8)
+    expected = [_module(learner, weights, 4, 2)(x, mask) for mask in masks]
+    module = _module(learner, weights, 4, 2)
+    for mask, output in zip(masks, expected):
+        expect(module(x, mask), output, "output after other masks")
 
 
 def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 MODULES = {
     "cost": ["expect_memory", "expect_slope"],
     "draw": ["Draw"],
-    "compare": ["expect", "expect_ratio"],
+    "compare": ["expect", "expect_gradient", "expect_ratio"],
     "learner": ["Learner"],
     "outcome": ["Outcome", "Verdict", "Wrong"],
     "suite": ["gpu", "hidden", "visible"],

@@ -15,6 +15,7 @@ from .values import small
 
 FEWEST_TRIES = 4
 PATIENCE_SECONDS = 0.5
+STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
 
 # Generous to the order of summation, far below what any known mistake changes.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -67,6 +68,22 @@ def _other(came, expected) -> str:
     if type(came) is type(expected):
         return "another value was expected"
     return f"{_kind(came, False)} where {_kind(expected, False)} was expected"
+
+
+def expect_gradient(callee, wrt: list[str], *inputs) -> None:
+    """Return None if the gradients of a call's squared output are the slopes of that output, whether it is the right one or not.
+
+    `wrt` names the first inputs. Raises `Wrong` for a gradient that does not arrive, or of which a part is missing.
+    Inputs are of the size of 1, in 32 bits or more.
+    """
+    for place, (name, came) in enumerate(zip(wrt, callee.gradients(*inputs, wrt=list(range(len(wrt)))))):
+        expect(came is not None and bool(came.isfinite().all() and came.any()), True, f"whether a gradient reaches {name}")
+        step = STEP * came / came.norm()
+        moved = ((*inputs[:place], inputs[place] + side * step, *inputs[place + 1 :]) for side in (1, -1))
+        ahead, behind = (callee(*each).double().square().sum() for each in moved)
+        slope = float((ahead - behind) / (2 * STEP) / came.norm())
+        # What rounding and the bend of the output change is a thousandth, and what a missing part changes some tenths.
+        expect(abs(slope - 1) < 0.03, True, f"whether the gradient of {name} is the slope of the output")
 
 
 def expect_ratio(mine: Callable[[], object], plain: Callable[[], object], at_most: float, what: str) -> None:

@@ -80,9 +80,9 @@ class Callee:
         """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
         return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
 
-    def gradients(self, *, wrt: list[str], pick: int | None = None, **kwargs):
-        """Return the gradients with respect to the named arguments."""
-        return self.learner._ask("gradients", self, (), kwargs, wrt=wrt, pick=pick, device=self.learner._device)
+    def gradients(self, *args, wrt: list[str | int], pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments, or to those at these places."""
+        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.

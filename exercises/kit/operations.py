@@ -74,14 +74,15 @@ class Operations:
         """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
         return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
-    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str], pick: int | None, device: str | None = None):
+    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, device: str | None = None):
         """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
 
-        `wrt` names keyword arguments; a gradient that does not arrive is None.
+        `wrt` names keyword arguments, or says at which place an argument stands; a gradient that does not arrive is None.
         """
-        leaves = {name: kwargs[name].clone().requires_grad_() for name in wrt}
+        leaves = {name: (args[name] if isinstance(name, int) else kwargs[name]).clone().requires_grad_() for name in wrt}
+        args = tuple(leaves.get(place, value) for place, value in enumerate(args))
         with self._watched(), torch.enable_grad():
-            result = self._run(target, args, {**kwargs, **leaves}, device)
+            result = self._run(target, args, {name: leaves.get(name, value) for name, value in kwargs.items()}, device)
             result = result if pick is None else result[pick]
             found = self._differentiate(result, list(leaves.values()))
         return tuple(self._plain(grad) for grad in found)

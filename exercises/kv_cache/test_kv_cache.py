@@ -21,6 +21,30 @@ def test_three_words_at_once(learner):
     expect(learner.attend_last(torch.zeros(1, 3, 1), torch.zeros(1, 3, 1), values), torch.tensor([[[3.0], [4.0], [6.0]]]), "outputs")
 
 
+@visible("whole")
+def test_each_word_matches_far_better_than_those_before(learner):
+    """The scores are -102000, -101000 and 100000, so each word takes its own value. Is a later word gone before weights are shared out, and lies what it is hidden with below every score?"""
+    keys, values = torch.tensor([[[-102_000.0], [-101_000.0], [100_000.0]]]), torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.ones(1, 3, 1), keys, values), values, "outputs")
+
+
+@visible("whole")
+def test_words_of_16_and_64_bits(learner):
+    """Words of 16 bits come in, then words of 64. Which number of yours doesn't exist in 16 bits, and where are digits lost?"""
+    for dtype in (torch.float16, torch.float64):
+        values, scores = torch.tensor([[[3.0], [5.0], [11.0]]], dtype=dtype) / 3, torch.zeros(1, 3, 1, dtype=dtype)
+        expect(learner.attend_last(scores, scores, values), torch.tensor([[[3.0], [4.0], [19 / 3]]], dtype=dtype) / 3, "outputs")
+
+
+@visible("whole")
+def test_words_that_others_still_need(learner):
+    """What you are given was transposed, and others still need it. Which of your steps minds the order in memory, or writes into it?"""
+    query, values = torch.zeros(2, 3, 2), torch.tensor([[[3.0], [5.0], [10.0]], [[1.0], [2.0], [6.0]]])
+    query[0, :, 1] = 7.0
+    for call in (learner.attend_last.strided, learner.attend_last.unchanged):
+        expect(call(query, query.flip(-1), values), torch.tensor([[[3.0], [4.0], [6.0]], [[1.0], [1.5], [3.0]]]), "outputs")
+
+
 @visible("one")
 def test_the_last_of_three_words(learner):
     """The one query is the third of three words. How many of the three may it look at?"""
@@ -33,6 +57,13 @@ def test_the_last_two_of_four_words(learner):
     """Two queries are words three and four of four. Which keys may the first of them look at, and in which corner of the mask does the diagonal end?"""
     values = torch.tensor([[[3.0], [5.0], [10.0], [2.0]]])
     expect(learner.attend_last(torch.zeros(1, 2, 1), torch.zeros(1, 4, 1), values), torch.tensor([[[6.0], [5.0]]]), "outputs")
+
+
+@visible("piece")
+def test_the_last_word_matches_far_better(learner):
+    """Of the last two of three words the first scores -102000 and -101000, and the last one 100000. What has the last one to do with the word before it?"""
+    keys, values = torch.tensor([[[-102_000.0], [-101_000.0], [100_000.0]]]), torch.tensor([[[3.0], [5.0], [10.0]]])
+    expect(learner.attend_last(torch.ones(1, 2, 1), keys, values), values[:, 1:], "outputs")
 
 
 @visible("first")
@@ -56,6 +87,21 @@ def test_two_words_and_then_two_more(learner):
     _expect_pieces(learner, module, torch.tensor([[[3.0], [5.0], [10.0], [2.0]]]), (2, 2), torch.tensor([[[3.0], [4.0], [6.0], [5.0]]]))
 
 
+@visible("pieces")
+def test_two_modules_read_in_turns(learner, draw):
+    """Two layers read the same text, in turns. Does each of them find its own keys and values, and nobody else's?"""
+    _expect_apart(learner, draw, 1)
+
+
+@visible("pieces")
+def test_words_that_were_transposed(learner, draw):
+    """The words come as they always do, but they lie in memory in another order. Which of your steps minds, or writes into what it was handed?"""
+    weights, x = _drawn(draw, 4, 2), draw(2, 3, 4)
+    expected = _module(learner, weights)(x)
+    expect(_module(learner, weights).strided(x), expected, "outputs")
+    expect(_module(learner, weights).unchanged(x), expected, "outputs")
+
+
 @visible("forget")
 def test_another_text(learner):
     """One text was read and forgotten. Now another one begins, and its first word sees itself only. What else is there to see, and does a second sentence in the batch matter?"""
@@ -73,6 +119,12 @@ def test_a_gradient_stays_in_its_piece(learner, draw):
     expect(module.trained(draw(2, 3, 4)), (24, 24), "the same for the next piece")
 
 
+@visible("trains")
+def test_a_gradient_goes_back_to_the_words(learner, draw):
+    """What made the words is to learn as well. Does a gradient get back to them, in the first piece and in those that follow?"""
+    _expect_words_reached(learner, draw, 3, 2)
+
+
 @visible("memory")
 def test_a_cache_made_by_torch(learner):
     """Torch has made all keys and values and weighed them. What is kept for each word, in each layer and each head?"""
@@ -87,6 +139,10 @@ def test_work_as_torch_counts_it(learner):
     for n, d in ((2, 3), (5, 7)):
         expect(_whole(learner.decoding_work(n, d, True)), _counted(n, d, True), "multiply-adds with the cache")
         expect(_whole(learner.decoding_work(n, d, False)), _counted(n, d, False), "multiply-adds without it")
+
+
+def _drawn(draw, d_model: int, d_k: int) -> list[torch.Tensor]:
+    return [draw(d_model, d_k) for _ in range(3)]
 
 
 def _module(learner, weights: list[torch.Tensor]):
@@ -106,6 +162,23 @@ def _expect_pieces(learner, module, x, cuts: tuple[int, ...], expected, projecte
         except Wrong:
             if not _is_own(learner, came[number], query[:, stop - new : stop], keys[:, :stop], values[:, :stop]):
                 raise
+
+
+def _expect_apart(learner, draw, new: int) -> None:
+    """Return None if each of two modules that read in turns returns what it returns alone."""
+    x, weights = draw(2, 3 * new, 4), [_drawn(draw, 4, 2), _drawn(draw, 4, 2)]
+    alone = [[module(piece) for piece in x.split(new, dim=1)] for module in (_module(learner, each) for each in weights)]
+    modules = [_module(learner, each) for each in weights]
+    for number, piece in enumerate(x.split(new, dim=1)):
+        for module, outputs in zip(modules, alone):
+            expect(module(piece), outputs[number], f"outputs of piece {number} beside another module")
+
+
+def _expect_words_reached(learner, draw, *pieces: int) -> None:
+    module = learner.CachedAttention(4, 2)
+    for number, new in enumerate(pieces):
+        (came,) = module.gradients(draw(2, new, 4), wrt=[0])
+        expect(came is not None and bool(came.any()), True, f"whether a gradient reaches the words of piece {number}")
 
 
 def _is_own(learner, came, query, keys, values) -> bool:

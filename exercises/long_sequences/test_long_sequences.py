@@ -99,6 +99,14 @@ def test_one_column_for_all_keys(learner, draw):
     expect(learner.chunked_attention(query, key, value, chunk=2, mask=mask), _full(query, key, value), "output")
 
 
+@visible("mask")
+def test_hidden_keys_far_above(learner, draw):
+    """A hidden key in each chunk matches a thousand times better than those that are seen. Is it gone before you look for the maximum?"""
+    key, mask = torch.tensor([[0.0], [1000.0], [1.0], [2.0], [3000.0], [0.0]]), torch.tensor([[1, 0, 1, 1, 0, 1]]).bool()
+    query, value = torch.ones(2, 1), draw(6, 2)
+    expect(learner.chunked_attention.unchanged(query, key, value, chunk=3, mask=mask), _full(query, key, value, mask), "output")
+
+
 @visible("blind_row")
 def test_query_that_sees_nothing(learner, draw):
     """The second query may look at nothing, in any chunk. What do its weights add up to, and what should stand in its row?"""
@@ -112,6 +120,13 @@ def test_axes_before_the_last_two(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axis holds the keys?"""
     query, key, value = draw(2, 3, 7, 1), draw(2, 3, 6, 1), draw(2, 3, 6, 5)
     expect(learner.chunked_attention(query, key, value, chunk=2), _full(query, key, value), "output")
+
+
+@visible("batch")
+def test_tensors_that_were_transposed(learner, draw):
+    """The numbers of a transposed tensor lie in memory in another order than its axes. Which of your steps minds?"""
+    query, key, value, mask = draw(2, 3, 5, 1), draw(2, 3, 4, 1), draw(2, 3, 4, 7), draw.mask(2, 3, 5, 4)
+    expect(learner.chunked_attention.strided(query, key, value, chunk=2, mask=mask), _full(query, key, value, mask), "output")
 
 
 @visible("dtype")
@@ -180,6 +195,38 @@ def test_scale_in_a_window(learner, draw):
     expect(learner.local_attention(query, key, value, window=2), _near(query, key, value, 2), "output")
 
 
+@visible("window")
+def test_very_low_scores_in_a_window(learner, draw):
+    """All words match badly, and one matches very well. Do those that are too far away to see it notice, and is a word out of reach below all others?"""
+    query, key, value = torch.ones(7, 1), draw.integers(-20, 20, 7, 1) / 8 - 2e5, draw(7, 3)
+    expect(learner.local_attention(query, key, value, window=2), _near(query, key, value, 2), "output")
+    key[3] = 1e5
+    expect(learner.local_attention(query, key, value, window=2), _near(query, key, value, 2), "output")
+
+
+@visible("window")
+def test_words_of_16_and_64_bits_in_a_window(learner, draw):
+    """Words of 16 bits come in, then words of 64. Which number of yours doesn't exist in 16 bits, and where are digits lost?"""
+    for dtype in (torch.float16, torch.float64):
+        query, key, value = (draw(5, 1, dtype=dtype) for _ in range(3))
+        expect(learner.local_attention(query, key, value, window=1), _near(*(x.double() for x in (query, key, value)), 1).to(dtype), "output")
+
+
+@visible("window")
+def test_window_leaves_its_inputs_as_they_were(learner, draw):
+    """What you are given was transposed, and others still need it. Which of your steps minds the order in memory, or writes into it?"""
+    query, key, value = draw(2, 3, 5, 2), draw(2, 3, 5, 2), draw(2, 3, 5, 7)
+    expect(learner.local_attention.strided(query, key, value, window=1), _near(query, key, value, 1), "output")
+    expect(learner.local_attention.unchanged(query, key, value, window=1), _near(query, key, value, 1), "output")
+
+
+@visible("window")
+def test_gradient_in_a_window(learner, draw):
+    """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
+    inputs = {"query": draw(5, 2), "key": draw(5, 2), "value": draw(5, 3)}
+    _expect_right_gradients(learner.local_attention, lambda *inputs: _near(*inputs, 1), inputs, window=1)
+
+
 @visible("edges")
 def test_window_of_nothing(learner, draw):
     """With a window of 0 a word sees itself alone. What is its output?"""
@@ -223,6 +270,13 @@ def test_gradient_of_the_features(learner):
     expect(came, torch.tensor([2 * math.exp(-2), 202.0]), "gradient of x")
 
 
+@visible("features")
+def test_features_of_numbers_far_below_zero(learner):
+    """The feature of -20 is 2 billionths, and positive. How much of it is left if 1 is taken off and put on again?"""
+    x = torch.tensor([-10.0, -20.0, -30.0, -40.0])
+    expect(learner.feature_map(x).log(), x, "logarithms of the features")
+
+
 @visible("linear")
 def test_linear_by_hand(learner):
     """The features of the query are (2, 1), those of the keys (1, 2) and (2, 3). What are the two dot products, and which shares do they give?"""
@@ -235,6 +289,32 @@ def test_linear_in_a_batch(learner, draw):
     """Each query has a sum of similarities of its own, and its weights add up to 1. Over what do your two sums run?"""
     query, key, value = draw(2, 3, 7, 2).abs(), draw(2, 3, 11, 2).abs(), draw(2, 3, 11, 5)
     expect(learner.linear_attention(query, key, value), _linear(query, key, value), "output")
+
+
+@visible("linear")
+def test_linear_with_small_features(learner):
+    """All features are some 10,000,000,000,000 times smaller than 1, and the shares are what they always were. What else stands below in your quotient?"""
+    _expect_small(learner, torch.tensor([[-31.0, -30.0]]), torch.tensor([[-30.0, -33.0], [-31.0, -32.0]]), torch.eye(2))
+
+
+@visible("linear")
+def test_linear_with_as_many_queries_as_keys(learner, draw):
+    """As many queries as keys, and nobody said `causal`. Which keys does the first query see?"""
+    query, key, value = draw(3, 3, 3).abs(), draw(3, 3, 3).abs(), draw(3, 3, 3)
+    expect(learner.linear_attention(query, key, value), _linear(query, key, value), "output")
+
+
+@visible("linear")
+def test_linear_keeps_digits_and_inputs(learner, draw):
+    """What you are given has 64 bits and was transposed, and others still need it. Where are digits lost, and which step minds the order in memory, or writes into it?"""
+    _expect_kept(learner, draw, queries=5)
+
+
+@visible("linear")
+def test_gradient_of_the_quotient(learner, draw):
+    """A key stands in both sums, above and below. Does its gradient come through both?"""
+    inputs = {"query": draw(5, 2).abs(), "key": draw(4, 2).abs(), "value": draw(4, 3)}
+    _expect_right_gradients(learner.linear_attention, _linear, inputs)
 
 
 @visible("linear_causal")
@@ -297,10 +377,28 @@ def _expect_half(learner, dtype: torch.dtype, keys: int, one: float, other: floa
     expect(output, torch.full((1, 1), (one + other) / 2, dtype=dtype), "output")
 
 
+def _expect_small(learner, query: Tensor, key: Tensor, value: Tensor, causal: bool = False) -> None:
+    """Compare the quotient of very small sums, unless the learner's own features are not right: that is asked by another check."""
+    if all(torch.allclose(learner.feature_map(x).log(), x) for x in (query, key)):
+        expect(learner.linear_attention(query, key, value, causal=causal), _linear(query, key, value, causal), "output")
+
+
+def _expect_kept(learner, draw, queries: int, causal: bool = False) -> None:
+    """Compare the quotient of inputs that have 64 bits, of inputs that were transposed, and look at what became of inputs."""
+    query, key, value = (draw(2, 3, *shape, dtype=torch.float64) for shape in ((queries, 2), (4, 2), (4, 7)))
+    query, key, expected = query.abs(), key.abs(), _linear(query.abs(), key.abs(), value, causal)
+    for call in (learner.linear_attention.strided, learner.linear_attention.unchanged):
+        expect(call(query, key, value, causal=causal), expected, "output")
+
+
 def _expect_gradients(learner, inputs: dict, chunk: int) -> None:
+    _expect_right_gradients(learner.chunked_attention, F.scaled_dot_product_attention, inputs, chunk=chunk)
+
+
+def _expect_right_gradients(callee, right, inputs: dict, **how) -> None:
     leaves = [tensor.clone().requires_grad_() for tensor in inputs.values()]
-    wanted = torch.autograd.grad(F.scaled_dot_product_attention(*leaves).square().sum(), leaves)
-    came = learner.chunked_attention.gradients(**inputs, chunk=chunk, wrt=list(inputs))
+    wanted = torch.autograd.grad(right(*leaves).square().sum(), leaves)
+    came = callee.gradients(**inputs, **how, wrt=list(inputs))
     for name, mine, expected in zip(inputs, came, wanted):
         expect(mine, expected, f"gradient of {name}")
 

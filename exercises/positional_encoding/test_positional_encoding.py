@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from kit import expect, visible
+from kit import expect, expect_gradient, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
@@ -83,6 +83,18 @@ def test_a_sentence_without_a_batch(learner):
     _expect_places(learner, _one_hand, torch.arange(10.0).reshape(5, 2))
 
 
+@visible("add")
+def test_three_sentences_of_three_words(learner):
+    """There are as many sentences as words, and as many places ready. Which axis counts the places, and by what does your code know it?"""
+    _expect_places(learner, _one_hand, torch.arange(18.0).reshape(3, 3, 2))
+
+
+@visible("add")
+def test_words_that_were_transposed(learner):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds?"""
+    _expect_same_words(learner.AddPositions(2, 5), torch.arange(30.0).reshape(3, 5, 2))
+
+
 @visible("lengths")
 def test_a_shorter_sentence(learner):
     """Seven places are ready and the sentence has three words. Which of the seven does it need?"""
@@ -132,6 +144,12 @@ def test_the_thousandth_word_in_16_bits(learner):
     _expect_places(learner, _one_hand, torch.zeros(1, 1000, 2, dtype=torch.bfloat16))
 
 
+@visible("dtype")
+def test_words_of_one_dtype_after_another(learner):
+    """Words of 16 bits come first, and then words of 32 and 64. What has become of your table by then?"""
+    _expect_dtypes_in_turn(learner, torch.bfloat16, torch.float32, torch.float64)
+
+
 @visible("training")
 def test_nothing_in_the_module_is_trained(learner):
     """The clocks are computed, and an optimiser that turned them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
@@ -152,6 +170,15 @@ def test_table_of_three_places(learner):
     module = _learned(learner, table)
     expect(module(x), x + table, "words with places")
     expect(module(x[:, :2]), x[:, :2] + table[:2], "two words with places")
+
+
+@visible("learned")
+def test_words_stay_as_they_were(learner, draw):
+    """Others still need the words, which were transposed, and what made them is to learn. Does your code mind their order in memory, write into them, or cut them off the graph?"""
+    module, x = _learned(learner, torch.arange(6.0).reshape(3, 2)), draw(2, 3, 2)
+    _expect_same_words(module, x)
+    expect(module.unchanged(x), module(x), "words with places")
+    expect_gradient(module, ["x"], x)
 
 
 @visible("learned_trains")
@@ -245,6 +272,20 @@ def _expect_sum(came, words: torch.Tensor, clocks: torch.Tensor) -> None:
     if words.dtype == torch.float64 and isinstance(came, torch.Tensor) and came.dtype == words.dtype:
         came, words = came.float(), words.float()
     expect(came, (words.float() + clocks).to(words.dtype), "words with places")
+
+
+def _expect_same_words(module, x) -> None:
+    """Return None if the module makes the same of words that lie otherwise in memory."""
+    expect(module.strided(x), module(x), "words with places")
+
+
+def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
+    """Return None if one module makes of words of each dtype what a new one makes of them."""
+    sentences = [torch.zeros(1, 300, 2, dtype=dtype) for dtype in dtypes]
+    expected = [learner.AddPositions(2, 300)(words) for words in sentences]
+    module = learner.AddPositions(2, 300)
+    for words, places in zip(sentences, expected):
+        expect(module(words), places, "words with places")
 
 
 def _expect_gradient(module, x) -> None:

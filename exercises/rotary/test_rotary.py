@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from kit import expect, visible
+from kit import expect, expect_gradient, visible
 from kit.outcome import Stopped, Wrong
 
 
@@ -27,6 +27,15 @@ def test_the_first_pair_of_three(learner):
     word = [3.0, 4.0, 0.0, 0.0, 0.0, 0.0]
     c, s = math.cos(1), math.sin(1)
     expect(learner.rotate(torch.tensor([[word, word]])), torch.tensor([[word, [3 * c - 4 * s, 3 * s + 4 * c, 0.0, 0.0, 0.0, 0.0]]]), "turned words")
+
+
+@visible("turn")
+def test_words_stay_as_they_were(learner):
+    """Others still need the words that were handed over, and what made the words is to learn. Does your code write into x, or cut it off the graph?"""
+    x = torch.tensor([[[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]]])
+    turned = learner.rotate(x)
+    expect(learner.rotate.unchanged(x), turned, "turned words")
+    expect_gradient(learner.rotate, ["x"], x)
 
 
 @visible("speeds")
@@ -90,6 +99,18 @@ def test_theta_goes_on_to_the_turn(learner):
     query, key = torch.tensor([[[0.0, 0.0, 2.0, 1.0]] * 3]), torch.tensor([[[0.0, 0.0, 1.0, 1.0]] * 3])
     expected = lambda x, start, theta: torch.cat([_one_pair(x[..., :2], start, theta), _one_pair(x[..., 2:], start, theta)], -1)  # noqa: E731
     _expect_attention(learner, expected, query, key, torch.eye(4)[None, :3], theta=1.0)
+
+
+@visible("attend")
+def test_gradient_reaches_query_key_and_value(learner, draw):
+    """Query, key and value are all made by weights that learn. Does a gradient come back to each of them?"""
+    expect_gradient(learner.rotary_attention, ["query", "key", "value"], draw(1, 3, 2), draw(1, 4, 2), draw(1, 4, 2))
+
+
+@visible("attend")
+def test_values_of_64_bits(learner, draw):
+    """There is one key, so every query takes its value whole, in 64 bits. Where are digits lost, or what was handed over changed?"""
+    _expect_one_value(learner, *(draw(1, words, 2, dtype=torch.float64) for words in (3, 1, 1)))
 
 
 @visible("relative")
@@ -159,6 +180,12 @@ def _expect_attention(learner, turned, query, key, value, theta: float = 10_000.
     came = learner.rotary_attention(query, key, value, theta=theta)
     expected = F.scaled_dot_product_attention(turned(query, 0, theta), turned(key, 0, theta), value)
     _expect_right_or_own(came, expected, learner, query, key, value, theta=theta)
+
+
+def _expect_one_value(learner, query, key, value) -> None:
+    """Return None if all queries get the one value in 64 bits, or if the turn hands over fewer bits, which is asked by another check."""
+    if _dtype(learner.rotate(query)) == query.dtype:
+        expect(learner.rotary_attention.unchanged(query, key, value), value.expand_as(query), "output")
 
 
 def _expect_nothing_but_distance(learner, words, moved: tuple[int, int], still: tuple[int, int]) -> None:

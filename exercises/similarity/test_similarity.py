@@ -6,7 +6,7 @@ Numbers are logarithms where tanh or softmax is to give a fraction: tanh(ln 2) =
 """
 import torch
 
-from kit import Wrong, expect, visible
+from kit import Wrong, expect, expect_gradient, visible
 
 ONE = torch.ones(1, 1)
 QUERY = torch.tensor([[2.0], [1.0]]).log()
@@ -37,6 +37,13 @@ def test_one_query_scores_three_keys(learner):
     expect(learner.dot_product_scores(query, key), torch.tensor([[3.0, -2.0, 3.0]]), "scores")
 
 
+@visible("dot")
+def test_dot_products_of_64_bits(learner):
+    """A third has no end, and 64 bits hold more of it than 32. Where are digits lost?"""
+    thirds = torch.tensor([[1.0], [2.0]], dtype=torch.float64) / 3
+    expect(learner.dot_product_scores(thirds, thirds), torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64) / 9, "scores")
+
+
 @visible("additive")
 def test_tanh_of_a_sum(learner):
     """Here every number of the matrices is 1, so a score is tanh of query plus key: of ln 2 + ln 3 = ln 6 it is 35/37. What is added, and what is tanh taken of?"""
@@ -65,6 +72,14 @@ def test_one_query_against_three_keys(learner):
     expect(learner.additive_scores(QUERY[:1], KEY, ONE, ONE, torch.ones(1)), TANH[:1], "scores")
 
 
+@visible("additive")
+def test_additive_scores_of_64_bits(learner):
+    """The tanh of ln 2 is 3/5, to as many digits as a number has. Where are some of 64 bits lost?"""
+    one, query, key = ONE.double(), torch.tensor([[2.0]]).double().log(), torch.tensor([[1.0], [3.0]]).double().log()
+    expected = torch.tensor([[3 / 5, 35 / 37]], dtype=torch.float64)
+    expect(learner.additive_scores(query, key, one, one, one[0]), expected, "scores")
+
+
 @visible("widths")
 def test_key_wider_than_query(learner, draw):
     """A query has 5 numbers, a key 7. Which of the two matrices has rows for which, and from where on are both equally wide?"""
@@ -90,6 +105,12 @@ def test_additive_scores_of_a_batch(learner):
     expect(learner.additive_scores(sign * QUERY, sign * KEY, ONE, ONE, torch.ones(1)), sign * TANH, "scores")
 
 
+@visible("batch")
+def test_vectors_that_were_transposed(learner, draw):
+    """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
+    _expect_same_scores(learner, draw(2, 3, 5, 1), draw(2, 3, 4, 1), draw)
+
+
 @visible("average")
 def test_average_by_matches(learner):
     """Matches of 1, 2 and 3 are shares of 1/6, 2/6 and 3/6. By what is each row of matches divided?"""
@@ -103,6 +124,21 @@ def test_average_by_weights(learner):
     matches, value = torch.tensor([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]), torch.tensor([[0.0, 8.0, 1.0, 4.0, 0.0], [4.0, 0.0, 1.0, 0.0, 8.0]])
     expected = torch.tensor([[3.0, 2.0, 1.0, 1.0, 6.0], [0.0, 8.0, 1.0, 4.0, 0.0], [2.0, 4.0, 1.0, 2.0, 4.0]])
     expect(learner.weighted_average(matches, value), expected, "output")
+
+
+@visible("average")
+def test_matches_that_are_all_small(learner):
+    """Matches of 1, 2 and 3 are shares of a sixth, a third and a half, and so are matches that are far smaller. Is anything added to the sum of a row?"""
+    value = torch.tensor([[0.0], [6.0], [12.0]])
+    for size in (1e-6, 1e-12, 1e-20):
+        expect(learner.weighted_average(size * torch.tensor([[1.0, 2.0, 3.0]]), value), torch.tensor([[8.0]]), f"output for matches of about {size}")
+
+
+@visible("average")
+def test_average_of_64_bits(learner):
+    """A third has no end, and 64 bits hold more of it than 32. Where are digits lost, or what was handed over changed?"""
+    matches, value = torch.tensor([[1.0, 2.0]], dtype=torch.float64), torch.tensor([[1.0], [2.0]], dtype=torch.float64)
+    expect(learner.weighted_average.unchanged(matches, value), torch.tensor([[5.0]], dtype=torch.float64) / 3, "output")
 
 
 @visible("attend")
@@ -121,6 +157,13 @@ def test_scores_are_taken_as_they_are(learner):
     query, key = torch.zeros(1, 4), torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 3.0, 1.0]]).log()
     value = torch.tensor([[4.0, 0.0, 8.0], [0.0, 4.0, 8.0]])
     expect(learner.attend(query, key, value, learner.Nearness()), torch.tensor([[3.0, 1.0, 8.0]]), "output")
+
+
+@visible("attend")
+def test_attention_of_64_bits(learner):
+    """The weights are 6/11, 3/11 and 2/11, to as many digits as a number has. Where are some of 64 bits lost?"""
+    query, key, value = (torch.tensor(rows, dtype=torch.float64) for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [[1.0], [0.0], [2.0]]))
+    expect(learner.attend(query.log(), key.log(), value, learner.Nearness()), torch.tensor([[10.0]], dtype=torch.float64) / 11, "output")
 
 
 @visible("large_scores")
@@ -156,7 +199,16 @@ def _expect_gradients(learner, draw, queries: int, keys: int) -> None:
     _expect_reached("dot_product_scores", learner.dot_product_scores, pair)
     _expect_reached("additive_scores", learner.additive_scores, {**pair, **learnt})
     _expect_reached("weighted_average", learner.weighted_average, {"matches": draw(queries, keys).abs(), "value": value})
+    expect_gradient(learner.weighted_average, ["matches", "value"], draw(queries, keys).abs() + 0.5, value)
     _expect_reached("attend", learner.attend, {**pair, "value": value}, score=learner.Nearness())
+
+
+def _expect_same_scores(learner, query, key, draw) -> None:
+    """Return None if either comparison makes the same of vectors that lie otherwise in memory, and leaves them as they were."""
+    weights = draw(1, 2), draw(1, 2), draw(2)
+    for score, more in ((learner.dot_product_scores, ()), (learner.additive_scores, weights)):
+        expect(score.strided(query, key, *more), score(query, key, *more), "scores")
+        expect(score.unchanged(query, key, *more), score(query, key, *more), "scores")
 
 
 def _expect_reached(name: str, function, inputs: dict, **more) -> None:

@@ -145,7 +145,7 @@ check("scale_test")
 # The hidden words have practically no weight, as they should. The output is still not what attention among the other words gives.
 #
 # * `mask` is True where a query may look at a key. What a query returns is what it would return if the hidden keys were not there.
-# * Every query sees at least one key.
+# * Every query sees at least one key. Scores of any size are allowed, and a hidden key may match far better than those that are seen.
 
 
 # %% answer="mask" handed_out="mask_after_softmax"
@@ -201,7 +201,8 @@ check("mask_test")
 # an error, and one kind of row makes it answer where it has nothing to say.
 #
 # * Hidden keys have the weight 0, the weights of the others add up to 1. A query that may look at nothing gets a row of zeros.
-# * Scores come in `float64`, `float32` or `float16`, and the weights have the dtype of the scores.
+# * Scores come in `float64`, `float32` or `float16`, and the weights have the dtype of the scores. They may be of any size,
+#   those of hidden keys too.
 
 
 # %% answer="blind" handed_out="one_billion_below_zero"
@@ -354,6 +355,7 @@ check("chance_test")
 # * The output is the input plus what attention finds in it; the words are their own queries, keys and values, and the scores are
 #   divided by $\sqrt{d_{\text{model}}}$.
 # * `mask` is True where a word may look at a word, and every word sees at least one. None means everywhere.
+# * A word may match the words that it sees far worse than those that are hidden. `x` itself is not changed.
 
 
 # %% answer="layer" handed_out="mask_that_nobody_takes"

@@ -139,6 +139,40 @@ class mask_times_scores:
         return torch.softmax(scores * mask, dim=-1) @ value
 
 
+class mask_shares_out_again:
+    """The mask still comes after softmax, and what was left was shared out again: where a hidden key matches far better, nothing is left."""
+
+    fails = ["mask"]
+    hint = "The hidden key has the score 1000, and the others have 1 and 2. What did softmax leave of theirs?"
+
+    def attend(query, key, value, mask):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        weights = torch.softmax(scores, dim=-1) * mask
+        return weights / weights.sum(dim=-1, keepdim=True) @ value
+
+
+class mask_of_minus_twenty:
+    """Hidden scores became -20, and a key that may be seen can have a lower one."""
+
+    fails = ["mask"]
+    hint = "Every key that is seen has the score -50. Who gets the weight then, if hidden keys have -20?"
+
+    def attend(query, key, value, mask):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -20.0), dim=-1) @ value
+
+
+class mask_of_minus_ten_thousand:
+    """Hidden scores became -10,000, and a key that may be seen can have a lower one."""
+
+    fails = ["mask"]
+    hint = "Every key that is seen has the score -100,000. Who gets the weight then, if hidden keys have -10,000?"
+
+    def attend(query, key, value, mask):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1) @ value
+
+
 class mask_the_wrong_way_round:
     """The mask moved before softmax, and hides what may be seen."""
 
@@ -158,6 +192,28 @@ class smallest_number_of_the_type:
 
     def masked_softmax(scores, mask):
         return torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), dim=-1)
+
+
+class hidden_at_minus_ten_thousand:
+    """Hidden scores became -10,000, which float16 has, and their weights 0 afterwards. A score that is seen can be lower still."""
+
+    fails = ["blind"]
+    hint = "The scores that are seen are near -60,000. Which one is the largest of the row, and what is left of theirs?"
+
+    def masked_softmax(scores, mask):
+        weights = torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1) * mask
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-4)
+
+
+class blind_shares_out_again:
+    """The hidden weights were cleared after softmax, and what was left was shared out again."""
+
+    fails = ["blind"]
+    hint = "The hidden key has the score 1000, and the others have 1 and 2. What did softmax leave of theirs?"
+
+    def masked_softmax(scores, mask):
+        weights = torch.softmax(scores.double(), dim=-1) * mask
+        return (weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)).to(scores.dtype)
 
 
 class nothing_seen_is_nan:
@@ -224,6 +280,48 @@ class mask_left_out:
             return torch.softmax(scores, dim=-1) @ words
 
         return x + attend(x)
+
+
+class layer_shares_out_again:
+    """The mask came after softmax, and what was left was shared out again: where a hidden word matches far better, nothing is left."""
+
+    fails = ["layer"]
+    hint = "The hidden word has the score 1000, and the others have 1 and 2. What did softmax leave of theirs?"
+
+    def attention_layer(x, mask=None):
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.shape[-1])
+        weights = torch.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = weights * mask
+            weights = weights / weights.sum(dim=-1, keepdim=True)
+        return x + weights @ x
+
+
+class layer_adds_into_its_input:
+    """What attention found was added into the words that were handed over, which others may still need."""
+
+    fails = ["layer"]
+    hint = "What is the difference between `x += found` and `x + found` for whoever handed you x?"
+
+    def attention_layer(x, mask=None):
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        x += torch.softmax(scores, dim=-1) @ x
+        return x
+
+
+class layer_hides_at_minus_twenty:
+    """Hidden scores became -20, and a word that may be seen can have a lower one."""
+
+    fails = ["layer"]
+    hint = "Every word that is seen has the score -50. Who gets the weight then, if hidden ones have -20?"
+
+    def attention_layer(x, mask=None):
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -20.0)
+        return x + torch.softmax(scores, dim=-1) @ x
 
 
 class mask_is_a_must:

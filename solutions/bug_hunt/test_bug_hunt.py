@@ -152,6 +152,24 @@ def test_one_of_two_keys_is_hidden(learner):
     expect(learner.attend(torch.zeros(1, 2), torch.zeros(2, 2), value, mask), torch.tensor([[4.0, 8.0]]), "output")
 
 
+@visible("mask")
+def test_hidden_key_matches_far_better(learner):
+    """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[-102_000.0], [-101_000.0], [100_000.0]]), torch.tensor([[1.0], [3.0], [50.0]])
+    expect(learner.attend(torch.ones(1, 1), key, value, torch.tensor([[True, True, False]])), torch.tensor([[3.0]]), "output")
+
+
+@hidden("mask")
+def test_fresh_hidden_keys_far_above(learner, reference, draw):
+    """What a hidden key holds must not matter, however well it matches. At which step is it taken out?"""
+    for low in (0.0, -1e5):
+        # So far apart that rounding can't matter.
+        seen, value = draw.mask(1, 7), draw(7, 3)
+        key = torch.where(seen.mT, low - 1000 * draw(7, 1).argsort(0), 1e5)
+        inputs = torch.ones(2, 1), key, value, seen.expand(2, 7)
+        expect(learner.attend(*inputs), reference.attend(*inputs), "output")
+
+
 @hidden("mask")
 def test_fresh_masks(learner, reference, draw):
     """What a query returns is what it would return if the hidden keys were not there. At which step can a key still be taken out of the softmax?"""
@@ -191,6 +209,23 @@ def test_two_of_three_and_none_of_three(learner):
     """The first query sees two equal scores, the second nothing at all. What are softmax's weights when all numbers of a row are equal, however negative they are?"""
     scores, mask = torch.zeros(2, 3, dtype=torch.float16), torch.tensor([[True, True, False], [False, False, False]])
     expect(learner.masked_softmax(scores, mask), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]], dtype=torch.float16), "weights")
+
+
+@visible("blind")
+def test_hidden_score_far_above(learner):
+    """The scores are -60000, -50000 and 60000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    for dtype in (torch.float16, torch.float32):
+        scores, mask = torch.tensor([[-60_000.0, -50_000.0, 60_000.0]], dtype=dtype), torch.tensor([[True, True, False]])
+        expect(learner.masked_softmax(scores, mask), torch.tensor([[0.0, 1.0, 0.0]], dtype=dtype), "weights")
+
+
+@hidden("blind")
+def test_fresh_hidden_scores_far_above(learner, reference, draw):
+    """What stands in a hidden place must not matter. At which step is it taken out?"""
+    for dtype in (torch.float64, torch.float32, torch.float16):
+        mask = draw.mask(3, 7)
+        scores = torch.where(mask, -20_000.0 - 5_000 * draw(3, 7).argsort(-1), 60_000.0).to(dtype)
+        expect(learner.masked_softmax(scores, mask), reference.masked_softmax(scores, mask), "weights")
 
 
 @hidden("blind")
@@ -290,6 +325,21 @@ def test_words_that_see_only_the_first(learner):
     """Each word may look at the first word only, so the first is what is added to each. Who takes the mask, and what is done with it there?"""
     x, mask = torch.tensor([[1.0, 2.0], [8.0, 0.0], [0.0, 8.0]]), torch.tensor([[True, False, False]] * 3)
     expect(learner.attention_layer(x, mask), x + x[0], "output")
+
+
+@visible("layer")
+def test_words_that_match_badly(learner):
+    """Each of the words 1, -300 and 400 sees a single one, which matches far worse than those that are hidden. What is added to it, and is x what it was?"""
+    x, mask = torch.tensor([[1.0], [-300.0], [400.0]]), torch.tensor([[False, True, False], [True, False, False], [False, True, False]])
+    expect(learner.attention_layer.unchanged(x, mask), torch.tensor([[-299.0], [-299.0], [100.0]]), "output")
+
+
+@hidden("layer")
+def test_fresh_words_that_match_badly(learner, draw):
+    """Each word sees a single one, however badly that matches. What is added to it, and is x what it was?"""
+    x = 300 * torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None] + draw(4, 1)
+    seen = torch.tensor([1, 2, 3, 0])
+    expect(learner.attention_layer.unchanged(x, torch.eye(4)[seen].bool()), x + x[seen], "output")
 
 
 @hidden("layer")

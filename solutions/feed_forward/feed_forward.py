@@ -22,6 +22,7 @@
 # Where you are stuck, `hint("output")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import torch
@@ -38,7 +39,7 @@ from check import check, hint
 #
 # * Example: where the units hold $-3$, $3$ and $-1$, the word gets three times the second row of $W_2$, and $b_2$.
 # * There may be any axes before the last two, also none: `*batch` stands for them.
-# * What comes out of one word's row depends on that row alone. It may be negative.
+# * What comes out of one word's row depends on that row alone. It may be negative. A gradient goes back to `x`.
 # * What a Transformer's layer puts around the network is no part of it: no dropout, no adding of the input, no normalising.
 #
 # `set_weights` tells the checks where your module keeps its numbers. It expects two `nn.Linear`, named `widen` and `narrow`;
@@ -177,7 +178,7 @@ check("count")
 # says how much of the value the word gets.
 #
 # `hidden_weights` returns for each word how many times each value is added to its output: a row for each word, a column for
-# each unit, in the dtype of what went in.
+# each unit, in the dtype of what went in. A gradient goes back to all three inputs.
 #
 # * Example: the word $(2, 1)$ meets the key $(1, 1)$. With a bias of $-2$ it gets the value once; with $-4$, not at all.
 # * The weights are not shared out: a row may add up to 5, or to 0.

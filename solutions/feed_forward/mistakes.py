@@ -845,3 +845,121 @@ class words_instead_of_units:
 
     def always_off(x, w1, b1):
         return (hidden_weights(x, w1, b1) == 0).all(dim=-1).flatten()
+
+
+class words_unrolled_by_view:
+    """The words of all sentences were put below each other by `view`, which refuses tensors that were transposed."""
+
+    fails = ["batch"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            return self.narrow(torch.relu(self.widen(x.view(-1, x.shape[-1])))).view(x.shape)
+
+
+class input_kept_where_sizes_agree:
+    """Where there are as many units as numbers in a word, the layer was taken for one that needs no second matrix."""
+
+    fails = ["output"]
+    hint = "The widths may be the same. Are the two matrices, then?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            units = torch.relu(self.widen(x))
+            return units if units.shape == x.shape else self.narrow(units)
+
+
+class words_cut_off:
+    """The words were cut off the graph, so what made them is never trained."""
+
+    fails = ["trains"]
+    hint = "In a model the words come from attention. Does its gradient get there?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            return self.narrow(torch.relu(self.widen(x.detach())))
+
+
+class mean_taken_off_in_place:
+    """The mean was taken off the words where they lie and put back for the output only; whoever handed them over finds them changed."""
+
+    fails = ["alone", "trains"]
+    hint = "The layer above adds its input to what comes back. What does it find there?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            mean = x.mean(dim=-1, keepdim=True)
+            x -= mean
+            return self.narrow(torch.relu(self.widen(x + mean)))
+
+
+class keys_turned_where_sizes_agree:
+    """The keys were taken from the rows of W1 wherever it has as many rows as columns."""
+
+    fails = ["weights"]
+    hint = "As many units as numbers in a word: which axis of W1 are the units on?"
+
+    def hidden_weights(x, w1, b1):
+        rows = w1 if w1.shape[1] == x.shape[-1] else w1.T
+        return torch.relu(torch.einsum("...m,fm->...f", x, rows) + b1)
+
+
+class keys_cut_off:
+    """The weights were computed without gradients, so no key is ever trained by them."""
+
+    fails = ["weights"]
+    hint = "Which words should a key respond to? Who tells it, in training?"
+
+    def hidden_weights(x, w1, b1):
+        with torch.no_grad():
+            return torch.relu(x @ w1 + b1)
+
+
+class words_in_rows_by_view:
+    """The words of all sentences were put below each other by `view`, which refuses tensors that were transposed."""
+
+    fails = ["weights"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    def hidden_weights(x, w1, b1):
+        return torch.relu(x.view(-1, x.shape[-1]) @ w1 + b1).view(*x.shape[:-1], -1)
+
+
+class folded_where_it_lies:
+    """The second bias was added to where it lies, and whoever handed it over finds another one."""
+
+    fails = ["fold_bias"]
+    hint = "What is the difference between `b2 += b1 @ w2` and `b2 + b1 @ w2` for whoever handed you b2?"
+
+    def fold(w1, b1, w2, b2):
+        b2 += b1 @ w2
+        return w1 @ w2, b2
+
+
+class folded_the_other_way_in_squares:
+    """The two matrices were multiplied in the order in which they fit, and squares fit both ways."""
+
+    fails = ["fold"]
+    hint = "`x` meets W1 first. Does that depend on how wide the units are?"
+
+    def fold(w1, b1, w2, b2):
+        if w1.shape == w2.shape:
+            return w2 @ w1, b1 @ w2 + b2
+        return w1 @ w2, b1 @ w2 + b2

@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit import expect, expect_gradient, gpu, hidden, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -44,7 +44,7 @@ def test_one_word_through_three_units(learner):
 @hidden("output")
 def test_fresh_words_through_units_that_are_on(learner, reference, draw):
     """Each word is multiplied by a matrix and gets a bias, twice. Which matrix comes first, and is anything else done to the word?"""
-    for batch, d_model, d_ff in ((2, 5, 7), (3, 2, 11), (1, 7, 3)):
+    for batch, d_model, d_ff in ((2, 5, 7), (3, 2, 11), (1, 7, 3), (3, 3, 3)):
         x, weights = draw(batch, 1, d_model).abs(), _positive(draw, d_model, d_ff)
         _expect_same(learner, reference, x, weights)
 
@@ -98,6 +98,20 @@ def test_two_axes_before_the_words(learner):
     expect(_network(learner, NO_BIASES)(x), x @ ONE_MATRIX, "output")
 
 
+@visible("batch")
+def test_words_that_were_transposed(learner):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds?"""
+    x = torch.arange(12.0).reshape(2, 3, 1, 2)
+    expect(_network(learner, NO_BIASES).strided(x), x @ ONE_MATRIX, "output")
+
+
+@hidden("batch")
+def test_fresh_words_that_were_transposed(learner, reference, draw):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds?"""
+    weights, x = _without_biases(_positive(draw, 3, 5)), draw(3, 3, 1, 3).abs()
+    expect(_network(learner, weights).strided(x), _network(reference, weights)(x), "output")
+
+
 @hidden("batch")
 def test_fresh_axes_before_the_words(learner, reference, draw):
     """There may be any axes before the words, also none, and they come out as they went in. Which axis is the only one that the network works on?"""
@@ -116,6 +130,13 @@ def test_one_word_of_five_is_changed(learner):
     expect(network(after) - network(before), expected, "change of the output")
 
 
+@visible("alone")
+def test_words_stay_as_they_were(learner):
+    """Others still need the words that were handed over. Does your code write into them?"""
+    network, x = _network(learner, ALL_ON), torch.arange(10.0).reshape(1, 5, 2)
+    expect(network.unchanged(x), network(x), "output")
+
+
 @hidden("alone")
 def test_one_word_of_fresh_sentences_is_changed(learner, reference, draw):
     """One word of one sentence was changed. Which rows of the output may move, and how could a word hear of another?"""
@@ -131,6 +152,18 @@ def test_every_number_learns(learner):
     """From 2 numbers to 3 units and back, with biases, there are 17 numbers to learn. How does a module know which numbers are to be trained, and does a gradient find them?"""
     trained = _network(learner, ALL_ON).trained(torch.arange(1.0, 11.0).reshape(1, 5, 2))
     expect(trained, (17, 17), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_gradient_goes_back_to_the_words(learner):
+    """What made the words is to learn as well. Does a gradient get back to them?"""
+    expect_gradient(_network(learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2))
+
+
+@hidden("trains")
+def test_fresh_gradient_goes_back_to_the_words(learner, draw):
+    """What made the words is to learn as well. Does a gradient get back to them?"""
+    expect_gradient(_network(learner, _positive(draw, 5, 3)), ["x"], draw(2, 3, 5).abs() + 1)
 
 
 @hidden("trains")
@@ -152,7 +185,7 @@ def test_two_matrices_become_one(learner):
 @hidden("fold")
 def test_fresh_matrices_become_one(learner, reference, draw):
     """`x` meets W1 first, and what comes of it meets W2. In which order do the two stand in their product?"""
-    for d_model, d_ff in ((5, 7), (3, 2)):
+    for d_model, d_ff in ((5, 7), (3, 2), (3, 3)):
         layers = _layers(draw, d_model, d_ff)
         expect(learner.fold.pair(**layers)[0], reference.fold(**layers)[0], "matrix")
 
@@ -164,10 +197,17 @@ def test_two_biases_become_one(learner):
     expect(bias, torch.tensor([7.0, 31.0]), "bias")
 
 
+@visible("fold_bias")
+def test_layers_stay_as_they_were(learner):
+    """The two layers are folded a second time, and what comes out is the same. Does your code write into what it was handed?"""
+    came = learner.fold.unchanged(**TWO_LAYERS)
+    expect(came[1], torch.tensor([7.0, 31.0]), "bias")
+
+
 @hidden("fold_bias")
 def test_fresh_biases_become_one(learner, reference, draw):
     """What does the network without its ReLU make of a word of zeros? Through which matrix has each bias gone by then?"""
-    for d_model, d_ff in ((5, 7), (3, 2)):
+    for d_model, d_ff in ((5, 7), (3, 2), (3, 3)):
         layers = _layers(draw, d_model, d_ff)
         expect(learner.fold.pair(**layers)[1], reference.fold(**layers)[1], "bias")
 
@@ -198,6 +238,23 @@ def test_three_words_meet_five_keys(learner):
     """The word (2, 1) matches the five keys with 1, -1, 3, -1 and 4, and the biases are 0, 0, -2, 0 and -6. How many times is each value added, and can it be less than not at all?"""
     expected = torch.tensor([[1.0, 0.0, 1.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
     expect(learner.hidden_weights(WORDS, KEYS, BIASES), expected, "weights")
+
+
+@visible("weights")
+def test_words_and_keys_that_others_still_need(learner):
+    """What you are given was transposed, others still need it, and what made it is to learn. Which of your steps minds the order in memory, writes into it, or cuts it off the graph?"""
+    x, keys, biases = WORDS[:2].expand(3, 2, 2), KEYS[:, :3], torch.tensor([10.0, 10.0, -10.0])
+    for call in (learner.hidden_weights.strided, learner.hidden_weights.unchanged):
+        expect(call(x, keys, biases), torch.tensor([[11.0, 9.0, 0.0], [7.0, 13.0, 0.0]]).expand(3, 2, 3), "weights")
+    expect_gradient(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases)
+
+
+@hidden("weights")
+def test_fresh_words_of_sizes_that_agree(learner, reference, draw):
+    """There are as many units as numbers in a word, and as many words. Which axis of W1 are the units on?"""
+    x, w1, b1 = draw(3, 3, 3), draw(3, 3), draw(3)
+    for call in (learner.hidden_weights.strided, learner.hidden_weights.unchanged):
+        expect(call(x, w1, b1), reference.hidden_weights(x, w1, b1), "weights")
 
 
 @hidden("weights")

@@ -26,6 +26,7 @@
 # Where you are stuck, `hint("groups")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import math
@@ -48,6 +49,8 @@ from check import check, hint
 # * As many heads of keys as of queries is multi-head attention; one head of keys is multi-query attention.
 # * `mask` is True where a query may look at a key. It has the shape (queries, keys) or (batch, queries, keys) and holds for every
 #   head. None means everywhere. Every query sees at least one key.
+# * Scores of any size are allowed, and a hidden key may match far better than those that are seen.
+# * Inputs have 16, 32 or 64 bits, and so has the output.
 # * If `num_kv_heads` does not divide `num_heads`, a `ValueError` is raised.
 #
 # ```shapes
@@ -125,6 +128,7 @@ check("uneven")
 # * Example: with `d_model` 12, 6 heads and 2 of keys and values, all matrices together have 384 numbers.
 # * `forward(x, mask)` is self-attention: project, split each projection into heads (neighbouring columns are a head),
 #   attend in groups, set the heads side by side again, multiply by `w_output`.
+# * Each call has a mask of its own, or none. A gradient goes back to `x`, too.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits four layers with the names that it
 # uses; if you keep them in another way, change it along.

@@ -214,6 +214,169 @@ class mask_of_a_sentence_taken_for_a_head:
         return torch.softmax(scores, dim=-1) @ value.repeat_interleave(group, dim=1)
 
 
+class shared_out_again:
+    """The weights of hidden keys were cleared after softmax, and the rest was shared out again."""
+
+    fails = ["mask"]
+    hint = "A hidden key has the score 1000, and those that are seen have 1 and 2. What did softmax leave of theirs, before you shared it out again?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        weights = torch.softmax(grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+        if mask is not None:
+            weights = weights * mask.unflatten(-2, (1, 1, -1))
+            weights = weights / weights.sum(dim=-1, keepdim=True)
+        return (weights @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class hidden_keys_at_minus_twenty:
+    """The scores of hidden keys became -20, and a key that may be seen can have a lower one."""
+
+    fails = ["mask"]
+    hint = "Every key that is seen has the score -50. Who gets the weight then, if hidden keys have -20?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -20.0)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class hidden_keys_at_minus_ten_thousand:
+    """The scores of hidden keys became -10,000, and a key that may be seen can have a lower one."""
+
+    fails = ["mask"]
+    hint = "Every key that is seen has the score -100,000. Who gets the weight then, if hidden keys have -10,000?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -1e4)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class hidden_keys_at_minus_one_billion:
+    """The scores of hidden keys became -1e9, a number that 16 bits don't have."""
+
+    fails = ["mask"]
+    hint = "The smallest number of float16 is -65504. Which number lies below all others, in every dtype?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -1e9)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class mask_of_the_batch_by_its_size:
+    """A mask with three axes was taken for one of heads wherever there are as many heads as the mask is long."""
+
+    fails = ["mask"]
+    hint = "Two sentences and two heads: which of the two has a mask for each?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            mask = mask[:, None, None] if mask.ndim == 3 and len(mask) != query.shape[1] else mask.unflatten(0, (key.shape[1], -1)) if mask.ndim == 3 else mask
+            scores = scores.masked_fill(~mask, -math.inf)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class always_looking_back:
+    """Where there are as many keys as queries, words were hidden that come later, without a mask that says so."""
+
+    fails = ["groups", "scale"]
+    hint = "As many queries as keys: who says whether the first one may look at the last?"
+
+    def grouped_attention(query, key, value, mask=None):
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None and query.shape[2] == key.shape[2]:
+            mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device).tril()
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -math.inf)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
+class attention_in_32_bits:
+    """Attention was computed in 32 bits, also where its inputs have 64."""
+
+    fails = ["groups"]
+    hint = "The output has 64 bits again. How many digits had the weights on the way?"
+
+    def grouped_attention(query, key, value, mask=None):
+        given = query.dtype
+        query, key, value = query.float(), key.float(), value.float()
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -math.inf)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2).to(given)
+
+
+class heads_laid_out_by_view:
+    """The heads of a group were laid along the queries by `view`, which refuses tensors that were transposed, as split heads are."""
+
+    fails = ["groups"]
+    hint = "Heads that were split were transposed. What does `reshape` do where `view` gives up?"
+
+    def grouped_attention(query, key, value, mask=None):
+        batch, num_heads, queries, d_head = query.shape
+        if num_heads % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        scores = query.view(batch, key.shape[1], -1, d_head) @ key.transpose(-2, -1) / math.sqrt(d_head)
+        if mask is not None:
+            scores = scores.unflatten(2, (-1, queries)).masked_fill(~mask.unflatten(-2, (1, 1, -1)), -math.inf).flatten(2, 3)
+        return (torch.softmax(scores, dim=-1) @ value).view(query.shape)
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+            self.to_key, self.to_value = (nn.Linear(d_model, num_kv_heads * self.d_head, bias=False) for _ in range(2))
+
+        def forward(self, x, mask=None):
+            projected = (to(x) for to in (self.to_query, self.to_key, self.to_value))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2).contiguous() for each in projected)
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
+
+
+class queries_scaled_in_place:
+    """The queries were divided where they lie, and whoever handed them over finds them changed."""
+
+    fails = ["groups"]
+    hint = "What is the difference between `query /= 2` and `query = query / 2` for whoever handed you the query?"
+
+    def grouped_attention(query, key, value, mask=None):
+        query /= math.sqrt(query.shape[-1])
+        if query.shape[1] % key.shape[1]:
+            raise ValueError("the heads can't be shared in equal parts")
+        grouped = query.unflatten(1, (key.shape[1], -1))
+        scores = grouped @ key.unsqueeze(2).transpose(-2, -1)
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unflatten(-2, (1, 1, -1)), -math.inf)
+        return (torch.softmax(scores, dim=-1) @ value.unsqueeze(2)).flatten(1, 2)
+
+
 class uneven_groups_cut_off:
     """Heads that don't fall into groups were dealt out all the same, and what was left over read the last head."""
 
@@ -386,6 +549,88 @@ class biases_added:
 
         def forward(self, x, mask=None):
             heads = (to(x).unflatten(-1, (-1, self.d_head)).transpose(1, 2) for to in (self.to_query, self.to_key, self.to_value))
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
+
+
+class first_mask_kept:
+    """The module kept the first mask that it got, and used it for the second of that size."""
+
+    fails = ["module_mask"]
+    hint = "Another text comes with another mask. Whose mask does your module use?"
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+            self.to_key, self.to_value = (nn.Linear(d_model, num_kv_heads * self.d_head, bias=False) for _ in range(2))
+            self.mask = None
+
+        def forward(self, x, mask=None):
+            if mask is None or self.mask is None or self.mask.shape != mask.shape:
+                self.mask = mask
+            mask = self.mask
+            projected = (to(x) for to in (self.to_query, self.to_key, self.to_value))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for each in projected)
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
+
+
+class words_unrolled_by_view:
+    """The words of all sentences were put below each other by `view`, which refuses tensors that were transposed."""
+
+    fails = ["module"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+            self.to_key, self.to_value = (nn.Linear(d_model, num_kv_heads * self.d_head, bias=False) for _ in range(2))
+
+        def forward(self, x, mask=None):
+            rows = x.view(-1, x.shape[-1])
+            projected = (to(rows).view(*x.shape[:2], -1) for to in (self.to_query, self.to_key, self.to_value))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for each in projected)
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
+
+
+class words_cut_off:
+    """Keys and values were made of words that were cut off the graph, as if they came from elsewhere."""
+
+    fails = ["trains"]
+    hint = "In a model with two layers the words of the second come from the first. Through which of the three projections does its gradient get there?"
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+            self.to_key, self.to_value = (nn.Linear(d_model, num_kv_heads * self.d_head, bias=False) for _ in range(2))
+
+        def forward(self, x, mask=None):
+            projected = (self.to_query(x), self.to_key(x.detach()), self.to_value(x.detach()))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for each in projected)
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
+
+
+class values_by_the_matrix_of_the_keys:
+    """Where there are as many heads of keys as of queries, the values were projected by the matrix of the keys."""
+
+    fails = ["module", "trains"]
+    hint = "Every projection has a matrix of its own, however wide it is. Which of them is used twice here?"
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+            self.to_key, self.to_value = (nn.Linear(d_model, num_kv_heads * self.d_head, bias=False) for _ in range(2))
+
+        def forward(self, x, mask=None):
+            to_value = self.to_key if self.to_key.weight.shape == self.to_query.weight.shape else self.to_value
+            projected = (to(x) for to in (self.to_query, self.to_key, to_value))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for each in projected)
             return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))
 
 

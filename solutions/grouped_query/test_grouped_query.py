@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit import expect, expect_gradient, gpu, hidden, visible
 from autograder.kit.outcome import Raised, Stopped, Wrong
 
 
@@ -27,6 +27,24 @@ def test_four_heads_share_two(learner):
     value = torch.tensor([[[[10.0]], [[20.0]]]])
     came = learner.grouped_attention(torch.ones(1, 4, 1, 1), torch.ones(1, 2, 1, 1), value)
     expect(came, torch.tensor([[[[10.0]], [[10.0]], [[20.0]], [[20.0]]]]), "output")
+
+
+@visible("groups")
+def test_heads_that_others_still_need(learner, draw):
+    """All keys match alike, so each head takes the mean of its values. Words of 64 bits came in as heads do that were split, transposed, and others still need them. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    query, key = draw(3, 4, 2, 3, dtype=torch.float64), torch.zeros(3, 2, 5, 3, dtype=torch.float64)
+    value = draw(3, 2, 5, 3, dtype=torch.float64)
+    expected = value.mean(-2, keepdim=True).repeat_interleave(2, 1).expand(3, 4, 2, 3)
+    for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+        expect(call(query, key, value), expected, "output")
+
+
+@hidden("groups")
+def test_fresh_heads_of_sizes_that_agree(learner, reference, draw):
+    """Axes may be equally long without being the same axis, and heads may be transposed. Which of the two is a surprise to your code?"""
+    inputs = _asking(draw, 4, 4, 4, words=4), _asking(draw, 4, 2, 4, words=4), draw(4, 2, 4, 4)
+    for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+        expect(call(*inputs), reference.grouped_attention(*inputs), "output")
 
 
 @hidden("groups")
@@ -86,6 +104,33 @@ def test_a_mask_for_each_sentence(learner):
     expect(came, torch.tensor([2.0, 1.0]).reshape(2, 1, 1, 1).expand(2, 2, 1, 1), "output")
 
 
+@visible("mask")
+def test_hidden_key_that_matches_far_better(learner):
+    """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[[[-102_000.0], [-101_000.0], [100_000.0]]]]), torch.tensor([[[[1.0], [3.0], [50.0]]]])
+    mask = torch.tensor([[True, True, False]])
+    expect(learner.grouped_attention(torch.ones(1, 2, 1, 1), key, value, mask), torch.full((1, 2, 1, 1), 3.0), "output")
+
+
+@visible("mask")
+def test_mask_in_16_bits(learner):
+    """All keys match alike, and the last of three is hidden. The smallest number of float16 is -65504. Which number lies below all others, in every dtype?"""
+    query, key = torch.zeros(1, 2, 1, 1, dtype=torch.float16), torch.zeros(1, 1, 3, 1, dtype=torch.float16)
+    value = torch.tensor([[[[1.0], [3.0], [50.0]]]], dtype=torch.float16)
+    came = learner.grouped_attention(query, key, value, torch.tensor([[True, True, False]]))
+    expect(came, torch.full((1, 2, 1, 1), 2.0, dtype=torch.float16), "output")
+
+
+@hidden("mask")
+def test_fresh_hidden_keys_far_above(learner, reference, draw):
+    """What a hidden key holds must not matter, however well it matches. At which step is it taken out?"""
+    for dtype, far in ((torch.float32, 1e5), (torch.float16, 1e4)):
+        seen, query = draw.mask(1, 5), torch.ones(2, 4, 1, 1, dtype=dtype)
+        # So far apart that rounding can't matter.
+        key = torch.where(seen.mT, -far - far / 10 * draw(5, 1).argsort(0), far).to(dtype).expand(2, 1, 5, 1)
+        _expect_same(learner, reference, query, key, draw(2, 1, 5, 1, dtype=dtype), seen)
+
+
 @hidden("mask")
 def test_fresh_masks(learner, reference, draw):
     """A mask says for each query which keys it may look at, in every head alike. Where does it meet the scores, and with which axes?"""
@@ -123,9 +168,17 @@ def test_two_words_with_heads_of_two(learner):
 @hidden("module")
 def test_fresh_modules(learner, draw):
     """Project, split, attend in groups, merge, project again. Which of these steps is another one in your module?"""
-    for num_heads, num_kv_heads, d_head in ((6, 2, 5), (3, 1, 2), (4, 4, 3)):
+    for num_heads, num_kv_heads, d_head in ((6, 2, 5), (3, 1, 2), (4, 4, 3), (7, 7, 1)):
         d_model = num_heads * d_head
-        _expect_module(learner, draw(2, 7, d_model), _drawn(draw, d_model, num_kv_heads * d_head), num_heads, num_kv_heads)
+        _expect_module(learner, draw(7, 7, d_model), _drawn(draw, d_model, num_kv_heads * d_head), num_heads, num_kv_heads)
+
+
+@visible("module")
+def test_words_that_others_still_need(learner, draw):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds, or writes into what it was handed?"""
+    module, x = _module(learner, _drawn(draw, 8, 4), 4, 2), draw(2, 5, 8)
+    expect(module.strided(x), module(x), "output")
+    expect(module.unchanged(x), module(x), "output")
 
 
 @visible("module_mask")
@@ -134,6 +187,18 @@ def test_module_hands_the_mask_on(learner):
     x, mask = torch.tensor([[[1.0, 2.0], [30.0, 40.0]]]), torch.tensor([[True, False], [True, True]])
     expect(_module(learner, _eyes(2, 1), 2, 1)(x[:, :1]), torch.ones(1, 1, 2), "output for the first word alone")
     expect(_module(learner, _eyes(2, 1), 2, 1)(x, mask)[:, :1], torch.ones(1, 1, 2), "output for the first word")
+
+
+@visible("module_mask")
+def test_one_mask_after_another(learner, draw):
+    """One module gets a text with a mask, then with another one, and then without. What did it keep from the call before?"""
+    _expect_masks_in_turn(learner, draw, torch.ones(3, 3).tril().bool(), torch.eye(3).bool(), None)
+
+
+@hidden("module_mask")
+def test_fresh_masks_one_after_another(learner, draw):
+    """A module gets one mask after another. Does a mask serve the call that brought it, and no other?"""
+    _expect_masks_in_turn(learner, draw, None, draw.mask(5, 5), draw.mask(5, 5), None)
 
 
 @hidden("module_mask")
@@ -159,6 +224,20 @@ def test_what_fresh_heads_learn(learner, draw):
         count = 2 * d_model**2 + 2 * d_model * (d_model // num_heads) * num_kv_heads
         came = learner.GroupedQueryAttention(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads).trained(draw(2, 3, d_model))
         expect(came, (count, count), "numbers that can learn, and numbers that a gradient reaches")
+
+
+@visible("trains")
+def test_gradient_goes_back_to_the_words(learner, draw):
+    """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
+    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
+
+
+@hidden("trains")
+def test_fresh_gradients_go_back_to_the_words(learner, draw):
+    """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
+    for d_model, num_heads, num_kv_heads in ((6, 3, 1), (4, 2, 2)):
+        weights = _drawn(draw, d_model, d_model // num_heads * num_kv_heads)
+        expect_gradient(_module(learner, weights, num_heads, num_kv_heads), ["x"], draw(3, 4, d_model))
 
 
 @visible("pool")
@@ -219,6 +298,15 @@ def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_he
     module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
     learner.set_weights(module, **weights)
     return module
+
+
+def _expect_masks_in_turn(learner, draw, *masks) -> None:
+    """Return None if one module returns for each mask what a new one returns."""
+    weights, x = _drawn(draw, 8, 4), draw(2, len(next(mask for mask in masks if mask is not None)), 8)
+    expected = [_module(learner, weights, 4, 2)(x, mask) for mask in masks]
+    module = _module(learner, weights, 4, 2)
+    for mask, output in zip(masks, expected):
+        expect(module(x, mask), output, "output after other masks")
 
 
 def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int) -> None:

@@ -19,7 +19,7 @@ class repeated_heads:
         key, value = repeat_kv(key, n_rep), repeat_kv(value, n_rep)
         scores = query.matmul(key.transpose(2, 3)) * query.shape[-1] ** -0.5
         if mask is not None:
-            scores = scores + torch.where(mask if mask.ndim == 2 else mask[:, None], 0.0, torch.finfo(scores.dtype).min)
+            scores = scores + torch.where(mask if mask.ndim == 2 else mask[:, None], 0.0, torch.finfo(scores.dtype).min).to(scores)
         return torch.nn.functional.softmax(scores, dim=-1).matmul(value)
 
     def pool_heads(weight, num_heads, num_kv_heads):
@@ -70,7 +70,7 @@ class loop_over_heads:
             shared = head * num_kv_heads // num_heads
             scores = torch.bmm(query[:, head], key[:, shared].transpose(1, 2)) / math.sqrt(query.size(-1))
             if mask is not None:
-                scores[~mask.expand_as(scores)] = -1e30
+                scores[~mask.expand_as(scores)] = float("-inf")
             found.append(torch.bmm(scores.softmax(dim=2), value[:, shared]))
         return torch.stack(found, dim=1)
 
@@ -93,7 +93,7 @@ class group_laid_along_the_queries:
         if left or group == 0:
             raise ValueError("the heads can't be grouped")
         long = query.reshape(batch, key.shape[1], group * queries, d_head)
-        scores = torch.baddbmm(torch.zeros(()), long.flatten(0, 1), key.flatten(0, 1).mT, beta=0, alpha=d_head**-0.5)
+        scores = torch.baddbmm(query.new_zeros(()), long.flatten(0, 1), key.flatten(0, 1).mT, beta=0, alpha=d_head**-0.5)
         scores = scores.reshape(batch, key.shape[1], group * queries, -1)
         if mask is not None:
             scores = scores.masked_fill(~mask.repeat(*[1] * (mask.ndim - 2), group, 1)[..., None, :, :], float("-inf"))
@@ -139,3 +139,36 @@ class modules_for_each_group:
         for group, q, k, v in parts:
             group.q.weight.data, group.k.weight.data, group.v.weight.data = q.T.clone(), k.T.clone(), v.T.clone()
         attention.out.weight.data = w_output.T.clone()
+
+
+class minus_one_billion_in_64_bits:
+    """Scores in 64 bits, where -1e9 lies below all of them; copies of the heads, seen by `view`; a mask kept by its number for one call."""
+
+    def grouped_attention(query, key, value, mask=None):
+        batch, num_heads, queries, d_head = query.shape
+        if num_heads % key.shape[1]:
+            raise ValueError("no equal groups")
+        long = query.double().contiguous().view(batch, key.shape[1], -1, d_head)
+        scores = (long @ key.double().mT).mul_(d_head**-0.5).view(batch, num_heads, queries, -1)
+        if mask is not None:
+            scores = scores + (~mask.view(-1, 1, *mask.shape[-2:])).double() * -1e9
+        weights = scores.softmax(-1).view(batch, key.shape[1], -1, key.shape[2])
+        return (weights @ value.double()).view(query.shape).to(query.dtype)
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.sizes = [num_heads, num_kv_heads, num_kv_heads]
+            self.into = nn.ModuleList(nn.Linear(d_model, d_model // num_heads * size, bias=False) for size in self.sizes)
+            self.out = nn.Linear(d_model, d_model, bias=False)
+            self.mask = None
+
+        def forward(self, x, mask=None):
+            self.mask = mask
+            rows = x.contiguous().view(-1, x.shape[-1])
+            heads = (into(rows).view(*x.shape[:2], size, -1).permute(0, 2, 1, 3) for into, size in zip(self.into, self.sizes))
+            return self.out(grouped_attention(*heads, self.mask).permute(0, 2, 1, 3).contiguous().view(x.shape))
+
+    def set_weights(attention, w_query, w_key, w_value, w_output):
+        for layer, w in zip((*attention.into, attention.out), (w_query, w_key, w_value, w_output)):
+            layer.weight.data.copy_(w.T)

@@ -25,6 +25,7 @@
 # Where you are stuck, `hint("whole")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import math
@@ -44,6 +45,8 @@ from check import check, hint
 #
 # * Example: with 2 queries and 5 keys, the first query is the fourth word and looks at 4 keys; the second looks at all 5.
 # * As many queries as keys is the whole text at once.
+# * Scores of any size are allowed, and a later word may match far better than those that are seen.
+# * Inputs have 16, 32 or 64 bits, and so has the output.
 #
 # ```shapes
 # query [2 new, 3 d_k] @ keys transposed [3 d_k, 5 all] = scores [2 new, 5 all]
@@ -90,10 +93,10 @@ check("piece")
 # that are new since the last call, as many as there are, and returns their outputs. Fed word by word, in pieces or at once, a text
 # gives the same outputs.
 #
-# * It keeps keys and values, not words: nothing that was computed is computed again.
+# * It keeps keys and values, not words: nothing that was computed is computed again. Each module keeps its own.
 # * `forget(attention)` makes it ready for another text, which may be of another batch size.
 # * Nothing in the cache is trained, and a piece does not train the pieces before it: no gradient goes through what is kept.
-#   It does go through what is new.
+#   It does go through what is new, and back to `x`.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits three layers with the names that it
 # uses; if you keep them in another way, change it along.

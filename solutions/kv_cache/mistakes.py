@@ -103,6 +103,104 @@ class no_scale:
         return torch.softmax((query @ keys.mT).masked_fill(~mask, -math.inf), dim=-1) @ values
 
 
+class shared_out_again:
+    """The weights of later words were cleared after softmax, and the rest was shared out again."""
+
+    fails = ["whole", "piece"]
+    hint = "A later word has the score 1000, and those that are seen have 1 and 2. What did softmax leave of theirs, before you shared it out again?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        weights = torch.softmax(scores, dim=-1) * mask
+        return weights / weights.sum(dim=-1, keepdim=True) @ values
+
+
+class later_words_at_minus_twenty:
+    """The scores of later words became -20, and a word that may be seen can have a lower one."""
+
+    fails = ["whole", "piece"]
+    hint = "Every word that is seen has the score -50. Who gets the weight then, if later words have -20?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -20.0), dim=-1) @ values
+
+
+class later_words_at_minus_ten_thousand:
+    """The scores of later words became -10,000, and a word that may be seen can have a lower one."""
+
+    fails = ["whole", "piece"]
+    hint = "Every word that is seen has the score -100,000. Who gets the weight then, if later words have -10,000?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1) @ values
+
+
+class later_words_at_minus_one_billion:
+    """The scores of later words became -1e9, a number that 16 bits don't have."""
+
+    fails = ["whole"]
+    hint = "The smallest number of float16 is -65504. Which number lies below all others, in every dtype?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) @ values
+
+
+class attention_in_32_bits:
+    """Attention was computed in 32 bits, also where the words have 64."""
+
+    fails = ["whole"]
+    hint = "The output has 64 bits again. How many digits had the weights on the way?"
+
+    def attend_last(query, keys, values):
+        given = query.dtype
+        query, keys, values = query.float(), keys.float(), values.float()
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        return (torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values).to(given)
+
+
+class queries_scaled_in_place:
+    """The queries were divided where they lie, and whoever handed them over finds them changed."""
+
+    fails = ["whole"]
+    hint = "What is the difference between `query /= 2` and `query = query / 2` for whoever handed you the query?"
+
+    def attend_last(query, keys, values):
+        query /= math.sqrt(query.shape[-1])
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT
+        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values
+
+
+class words_laid_out_by_view:
+    """The keys were brought into another shape by `view`, which refuses tensors that were transposed."""
+
+    fails = ["whole"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool, device=query.device).tril(diagonal=total - new)
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        query, keys, values = (x.view(-1, x.shape[-1]) for x in (query, keys, values))
+        batch = len(scores)
+        scores = torch.einsum("bnd,bmd->bnm", query.view(batch, new, -1), keys.view(batch, total, -1)) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values.view(batch, total, -1)
+
+
 class nothing_kept:
     """Nothing was kept: every piece sees itself only."""
 
@@ -221,6 +319,51 @@ class all_outputs_returned:
             return attend_last(self.to_query(every), self.to_key(every), self.to_value(every))
 
 
+class one_cache_for_all_modules:
+    """Keys and values were kept on the class, so all modules share one cache."""
+
+    fails = ["pieces"]
+    hint = "Two layers read the same text. Whose keys does the second one find?"
+
+    class CachedAttention(nn.Module):
+        kept = None
+
+        def __init__(self, d_model, d_k):
+            super().__init__()
+            self.to_query, self.to_key, self.to_value = (nn.Linear(d_model, d_k, bias=False) for _ in range(3))
+            CachedAttention.kept = None
+
+        def forward(self, x):
+            keys, values = self.to_key(x), self.to_value(x)
+            if CachedAttention.kept is not None:
+                keys, values = (torch.cat([old, new], dim=-2) for old, new in zip(CachedAttention.kept, (keys, values)))
+            CachedAttention.kept = keys.detach(), values.detach()
+            return attend_last(self.to_query(x), keys, values)
+
+    def forget(attention):
+        CachedAttention.kept = None
+
+
+class words_unrolled_by_view:
+    """The words of all sentences were put below each other by `view`, which refuses tensors that were transposed."""
+
+    fails = ["pieces"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    class CachedAttention(nn.Module):
+        def __init__(self, d_model, d_k):
+            super().__init__()
+            self.to_query, self.to_key, self.to_value = (nn.Linear(d_model, d_k, bias=False) for _ in range(3))
+            self.kept = None
+
+        def forward(self, x):
+            keys, values = (to(x.view(-1, x.shape[-1])).view(*x.shape[:2], -1) for to in (self.to_key, self.to_value))
+            if self.kept is not None:
+                keys, values = (torch.cat([old, new], dim=-2) for old, new in zip(self.kept, (keys, values)))
+            self.kept = keys.detach(), values.detach()
+            return attend_last(self.to_query(x), keys, values)
+
+
 class cache_never_emptied:
     """`forget` does not empty the cache that `forward` reads."""
 
@@ -279,6 +422,27 @@ class new_words_cut_off_too:
             if self.kept is not None:
                 keys, values = (torch.cat([old, new], dim=-2) for old, new in zip(self.kept, (keys, values)))
             self.kept = keys, values
+            return attend_last(self.to_query(x), keys, values)
+
+
+class words_cut_off:
+    """The words were cut off their history, so nothing that made them is ever trained."""
+
+    fails = ["trains"]
+    hint = "In a model with two layers the words of the second come from the first. Does its gradient get there?"
+
+    class CachedAttention(nn.Module):
+        def __init__(self, d_model, d_k):
+            super().__init__()
+            self.to_query, self.to_key, self.to_value = (nn.Linear(d_model, d_k, bias=False) for _ in range(3))
+            self.kept = None
+
+        def forward(self, x):
+            x = x.detach()
+            keys, values = self.to_key(x), self.to_value(x)
+            if self.kept is not None:
+                keys, values = (torch.cat([old, new], dim=-2) for old, new in zip(self.kept, (keys, values)))
+            self.kept = keys.detach(), values.detach()
             return attend_last(self.to_query(x), keys, values)
 
 

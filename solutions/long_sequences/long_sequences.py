@@ -25,6 +25,8 @@
 # Only the answer cells are handed in, so keep your helpers in them.
 #
 # You may use softmax and log-sum-exp. Attention itself may not be taken ready-made.
+#
+# What your functions are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import math
@@ -47,7 +49,7 @@ from check import check, hint
 # * The scores are divided by the square root of `d_k`; `d_v`, the width of the values, is free.
 # * `mask` is True where a query may look; None means everywhere. An axis of length 1 holds for all, and so does
 #   one that is missing at the front. A query that may look at nothing gets zeros.
-# * Scores of any size are allowed, also very negative ones.
+# * Scores of any size are allowed, also very negative ones, and a hidden key may match far better than those that are seen.
 # * The output has the dtype of the inputs. With inputs of 16 bits, sums are kept in 32 bits at least: in bfloat16, 256 + 1 is 256.
 # * Query, key and value get their gradient, and it is a number everywhere.
 # * While no gradient is asked for, there are at any moment scores for `chunk` keys, or a few times as many, and never for all. So a
@@ -201,6 +203,8 @@ check("memory")
 # * `window` is 0 or more, and may be larger than the text. With a window of 0 a word gets its own value.
 # * Among the words that it sees it is attention as always: the scores are divided by the square root of `d_k`, and the weights add
 #   up to 1.
+# * Scores may be hundreds of thousands below zero, and a word out of reach may match far better than those that are near.
+# * Inputs have 16, 32 or 64 bits, and so has the output. Query, key and value get their gradient.
 # * For a given window, work and memory grow in step with the number of words, not with its square.
 #
 # Example: in a text of five words with a window of 1, the first word looks at 2 words, the second at 3.
@@ -278,17 +282,23 @@ check("local_cost")
 #
 # `feature_map` is $\phi$, for each number alone: $x + 1$ where $x$ is positive, $e^x$ elsewhere. Its gradient is a number everywhere.
 #
+# * Example: the features of $(0, 1)$ are $(1, 2)$.
+# * A feature is positive, since it will be divided by. The numbers go down to $-40$, where it is $4.2 \cdot 10^{-18}$ and not 0.
+#
 # `linear_attention` returns the quotient for each query; there is no scale. If `causal`, there are as many queries as keys, and the
 # sums for query $i$ run from the first key to key $i$. Work and memory grow in step with the number of words, with `causal` too.
 #
-# * Example: the features of $(0, 1)$ are $(1, 2)$.
+# * The quotient is right however small all features are, also where all numbers are near $-40$: nothing is added to it, and it is
+#   never 0 / 0.
+# * Inputs have 32 or 64 bits, and so has the output. Query, key and value get their gradient.
 
 
 # %% answer="linear"
 def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     """Return the feature of each number; it is positive."""
     ### BEGIN SOLUTION
-    return F.elu(x) + 1
+    # Not elu(x) + 1: that makes 0 of all below -17, since 32 bits have no number so near to -1.
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
     ### END SOLUTION
 
 
@@ -312,7 +322,7 @@ def linear_attention(
 # %% [markdown] tags=["hints"]
 # 1. On the right side of the formula, which two sums need no query, and which shapes do they have?
 # 2. Take the features of the queries and of the keys. The upper sum is a table of `d_k` by `d_v`, the lower one has
-#    `d_k` numbers, and both are the same for every query.
+#    `d_k` numbers, and both are the same for every query. No small number is added below: features are positive.
 # 3. For the upper sum swap the last two axes of the keys' features and multiply by the values; for the lower one add the
 #    features along the axis of the keys. Multiply the queries by both, and keep an axis of length 1 at the end of what
 #    you divide by.
@@ -321,11 +331,11 @@ def linear_attention(
 check("features")
 
 # %% [markdown] tags=["hints"]
-# 1. What are the features of 0, -1 and -2, and of which numbers do you take the power of $e$?
+# 1. What are the features of 0, -1 and -20, and of which numbers do you take the power of $e$?
 # 2. Only numbers up to 0 may go into `exp`. `torch.where` chooses the output, but the gradient passes both branches, and
 #    0 times infinity is not a number.
-# 3. Limit the numbers to at most 0 before `exp`, by `clamp`. Or take a function that torch has: ELU is $x$ where $x$ is
-#    positive and $e^x - 1$ elsewhere. How far is that from the feature?
+# 3. Limit the numbers to at most 0 before `exp`, by `clamp`. ELU, which torch has, is $x$ where $x$ is positive and
+#    $e^x - 1$ elsewhere; but far below zero the 1 that it takes off takes all the digits of $e^x$ along.
 
 # %% check="linear" points=2
 check("linear")

@@ -366,6 +366,81 @@ class hidden_scores_of_zero:
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
 
 
+class maximum_of_the_hidden_too:
+    """The maximum was taken over hidden keys too; their weights became 0 only afterwards."""
+
+    fails = ["mask"]
+    hint = "A hidden key has the score 1000, and those that are seen have 1 and 2. What are their powers of e when 1000 has been taken off?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled, given = query.to(dtype) / math.sqrt(query.shape[-1]), query.dtype
+        highest = scaled.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            seen = 1.0 if mask is None else mask[..., here]
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            parts, shrink = (scores - higher).exp() * seen, (highest - higher).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
+class hidden_scores_of_minus_ten_thousand:
+    """Hidden scores became -10,000, and their weights 0 afterwards. A score that is seen may be lower still."""
+
+    fails = ["mask"]
+    hint = "All scores that are seen are near -100,000. Which number is then the maximum of the row, and what is left of theirs?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled, given = query.to(dtype) / math.sqrt(query.shape[-1]), query.dtype
+        highest = scaled.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            seen = 1.0 if mask is None else mask[..., here]
+            scores = scores.where(torch.as_tensor(seen) > 0, -1e4)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            parts, shrink = (scores - higher).exp() * seen, (highest - higher).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
+class mask_turned_over_in_place:
+    """The mask was turned over where it lies, and whoever handed it over finds it inverted."""
+
+    fails = ["mask"]
+    hint = "A second layer gets the same mask. What does `logical_not_` leave for it, and what would `~` leave?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled, given = query.to(dtype) / math.sqrt(query.shape[-1]), query.dtype
+        highest = scaled.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        hidden = None if mask is None else mask.logical_not_().expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            if hidden is not None:
+                scores = scores.masked_fill(hidden[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
 class column_cut_away:
     """A mask with one column for all keys was cut like the others, and nothing of it was left for the second chunk."""
 
@@ -491,6 +566,63 @@ class keys_on_the_first_axis:
             parts, shrink = (scores - base).exp(), (highest - base).exp()
             total = total * shrink + parts.sum(dim=-1, keepdim=True)
             output = output * shrink + parts @ value[..., here, :]
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
+class batch_flattened_by_view:
+    """The axes before the last two were made one by `view`, which refuses tensors that were transposed."""
+
+    fails = ["batch"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers don't lie in the order of the axes?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        batch = query.shape[:-2]
+        query, key, value = (x.view(-1, *x.shape[-2:]) for x in (query, key, value))
+        mask = None if mask is None else mask.expand(*batch, *mask.shape[-2:]).reshape(-1, *mask.shape[-2:])
+        scaled, given = query.to(dtype) / math.sqrt(query.shape[-1]), query.dtype
+        highest = scaled.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given).reshape(*batch, *output.shape[-2:])
+
+
+class mask_of_the_batch_by_its_size:
+    """A mask with three axes was taken for one of the first axis wherever the sizes agree, also where it belongs to the second."""
+
+    fails = ["batch"]
+    hint = "The batch is 3 by 3, and the mask has the shape (3, queries, keys). Counted from the end, which axis of the batch is its first?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled, given = query.to(dtype) / math.sqrt(query.shape[-1]), query.dtype
+        highest = scaled.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        if mask is not None and mask.ndim == 3 and query.ndim == 4 and len(mask) == len(query):
+            mask = mask[:, None]
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
             highest = higher
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
 
@@ -809,6 +941,146 @@ class window_cut_after_softmax:
         return torch.cat(found, dim=-2)
 
 
+class words_out_of_reach_at_minus_twenty:
+    """The scores of words out of the window became -20, and a word that is near may have a lower one."""
+
+    fails = ["window"]
+    hint = "All near words have the score -50. Who gets the weight then, if those far away have -20?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -20.0).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class window_of_minus_one_billion:
+    """The scores of words out of the window became -1e9, a number that 16 bits don't have."""
+
+    fails = ["window"]
+    hint = "The smallest number of float16 is -65504. Which number lies below all others, in every dtype?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -1e9).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class window_shared_out_again:
+    """Softmax went over all words of a block; those out of the window were cleared afterwards, and the rest shared out again."""
+
+    fails = ["window"]
+    hint = "A word out of the window has the score 1000, and those within have 1 and 2. What has softmax left of theirs?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            weights = scores.softmax(dim=-1) * seen
+            found.append(weights / weights.sum(dim=-1, keepdim=True) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class window_scales_its_queries_in_place:
+    """The queries were divided where they lie, and whoever handed them over finds them changed."""
+
+    fails = ["window"]
+    hint = "What is the difference between `query /= 2` and `query = query / 2` for whoever handed you the query?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        query /= math.sqrt(query.shape[-1])
+        block = max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1)
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class window_computed_in_32_bits:
+    """Everything in the window was computed in 32 bits, also where the inputs have 64."""
+
+    fails = ["window"]
+    hint = "The output has 64 bits again. How many digits had the scores on the way?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        given = query.dtype
+        query, key, value = query.float(), key.float(), value.float()
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2).to(given)
+
+
+class window_without_a_gradient_for_its_keys:
+    """The keys were cut off the graph, so what made them is never trained."""
+
+    fails = ["window"]
+    hint = "Query, key and value are all made by weights that learn. Which of the three gets no gradient?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        key = key.detach()
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class window_flattened_by_view:
+    """The batch was made one axis by `view`, which refuses tensors that were transposed."""
+
+    fails = ["window"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers don't lie in the order of the axes?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found = query.shape[-2], []
+        block = max(window, 64)
+        batch = query.shape[:-1]
+        query, key, value = (x.view(-1, *x.shape[-2:]) for x in (query, key, value))
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2).reshape(*batch, -1)
+
+
 class window_of_zero_is_no_window:
     """A window of 0 was taken for no window, since `not 0` is True."""
 
@@ -901,6 +1173,16 @@ class features_flat_below_zero:
         return F.relu(x) + 1
 
 
+class e_to_the_x_less_one_and_one_more:
+    """The features were made by ELU and 1 on top: for -20 that is -1 and 1, since 32 bits hold no number so near to -1."""
+
+    fails = ["features"]
+    hint = "What is the feature of -20, and what is left of it once 1 was taken off and put on again?"
+
+    def feature_map(x):
+        return F.elu(x) + 1
+
+
 class exp_thrown_away:
     """exp was taken of large positive numbers too and then not chosen, but its gradient is not a number."""
 
@@ -923,6 +1205,104 @@ class not_divided_by_the_similarities:
             return query @ (key.transpose(-2, -1) @ value)
         products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
         return torch.einsum("...qk,...qkv->...qv", query, products)
+
+
+class one_millionth_below:
+    """A small number was added to what is divided by, and small features are smaller than that."""
+
+    fails = ["linear", "linear_causal"]
+    hint = "If all features are a millionth of what they were, the shares stay as they are. How small may the sum of the similarities be?"
+
+    def linear_attention(query, key, value, causal=False):
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return (query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None] + 1e-6))
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return (torch.einsum("...qk,...qkv->...qv", query, products) / ((query * totals).sum(dim=-1, keepdim=True) + 1e-6))
+
+
+class always_looking_back_in_squares:
+    """Whether to look back was decided by the numbers of queries and keys, which may agree without it."""
+
+    fails = ["linear", "linear_cost"]
+    hint = "As many queries as keys: who says whether the first one may look at the last?"
+
+    def linear_attention(query, key, value, causal=False):
+        causal = causal or query.shape[-2] == key.shape[-2]
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return (query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None]))
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return (torch.einsum("...qk,...qkv->...qv", query, products) / ((query * totals).sum(dim=-1, keepdim=True)))
+
+
+class linear_in_32_bits:
+    """Everything was computed in 32 bits, also where the inputs have 64."""
+
+    fails = ["linear", "linear_causal"]
+    hint = "The output has 64 bits again. How many digits had the sums on the way?"
+
+    def linear_attention(query, key, value, causal=False):
+        given = query.dtype
+        query, key, value = query.float(), key.float(), value.float()
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return (query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])).to(given)
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return (torch.einsum("...qk,...qkv->...qv", query, products) / ((query * totals).sum(dim=-1, keepdim=True))).to(given)
+
+
+class sum_of_similarities_detached:
+    """The sum below was cut off the graph, as if it did not depend on the keys."""
+
+    fails = ["linear", "linear_causal"]
+    hint = "A key that matches better makes the sum larger too. Does the gradient hear of that?"
+
+    def linear_attention(query, key, value, causal=False):
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return (query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None]).detach())
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return (torch.einsum("...qk,...qkv->...qv", query, products) / ((query * totals).sum(dim=-1, keepdim=True).detach()))
+
+
+class linear_flattened_by_view:
+    """The batch was made one axis by `view`, which refuses tensors that were transposed."""
+
+    fails = ["linear", "linear_causal"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers don't lie in the order of the axes?"
+
+    def linear_attention(query, key, value, causal=False):
+        batch = query.shape[:-1]
+        query, key, value = (x.view(-1, *x.shape[-2:]) for x in (query, key, value))
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return (query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])).reshape(*batch, -1)
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return (torch.einsum("...qk,...qkv->...qv", query, products) / ((query * totals).sum(dim=-1, keepdim=True))).reshape(*batch, -1)
+
+
+class quotient_made_in_place:
+    """The values were weighed where they lie, and whoever handed them over finds them changed."""
+
+    fails = ["linear"]
+    hint = "What is the difference between `value *= 2` and `value = value * 2` for whoever handed you the value?"
+
+    def linear_attention(query, key, value, causal=False):
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            totals = key.sum(dim=-2)
+            largest = value.detach().abs().amax(dim=(-2, -1), keepdim=True)
+            value /= largest
+            return query @ (key.transpose(-2, -1) @ value) / (query @ totals[..., None]) * largest
+        products = (key[..., :, None] * value[..., None, :]).cumsum(dim=-3)
+        totals = key.cumsum(dim=-2)
+        return torch.einsum("...qk,...qkv->...qv", query, products) / (query * totals).sum(dim=-1, keepdim=True)
 
 
 class features_of_the_keys_only:

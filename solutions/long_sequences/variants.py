@@ -43,7 +43,7 @@ class merged_by_log_sum_exp:
         if causal:
             seen &= column <= row
         scores = q @ three(k).mT / query.shape[-1] ** 0.5
-        weights = scores.masked_fill(~seen, -1e9).softmax(-1)
+        weights = scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1)
         return (weights @ three(v)).flatten(-3, -2)[..., :n, :]
 
     def feature_map(x):
@@ -157,7 +157,7 @@ class blocks_of_both:
         return torch.einsum("...nw,...ndw->...nd", weights, v)
 
     def feature_map(x):
-        return 1 + nn.ELU()(x)
+        return nn.ReLU()(x) + torch.exp(-nn.ReLU()(-x))
 
     def linear_attention(query, key, value, causal=False):
         q, k = feature_map(query), feature_map(key)
@@ -170,7 +170,7 @@ class blocks_of_both:
             table = (q_part @ k_part.mT).tril()
             before = q_part @ state if torch.is_tensor(state) else 0.0
             so_far = (q_part * total).sum(-1, keepdim=True)
-            found.append((table @ v_part + before) / (table.sum(-1, keepdim=True) + so_far + 1e-12))
+            found.append((table @ v_part + before) / (table.sum(-1, keepdim=True) + so_far))
             state, total = state + k_part.mT @ v_part, total + k_part.sum(-2, keepdim=True)
         return torch.cat(found, -2)
 
@@ -217,7 +217,7 @@ class by_the_definition:
         return torch.stack(rows, -2)
 
     def feature_map(x):
-        return torch.nn.functional.celu(x).add(1.0)
+        return torch.maximum(x + 1, torch.minimum(x, torch.zeros_like(x)).exp())
 
     def linear_attention(query, key, value, causal=False):
         phi_q, phi_k = map(feature_map, (query, key))
@@ -226,7 +226,7 @@ class by_the_definition:
             numerator = torch.stack([part.sum(-1) for part in numerator], dim=-1)
             return numerator / (phi_q * phi_k.cumsum(-2)).sum(-1, keepdim=True)
         context = torch.matmul(phi_k.transpose(-1, -2), value)
-        return torch.matmul(phi_q, context) / torch.matmul(phi_q, phi_k.sum(-2).unsqueeze(-1)).clamp_min(1e-6)
+        return torch.matmul(phi_q, context) / torch.matmul(phi_q, phi_k.sum(-2).unsqueeze(-1))
 
 
 class scores_beside_their_values:
@@ -249,3 +249,44 @@ class scores_beside_their_values:
             highest = new
         output, total = sums[..., :-1], sums[..., -1:]
         return (output / (total + (total == 0))).to(query.dtype)
+
+
+class minus_one_billion_in_64_bits:
+    """Everything in 64 bits, where -1e9 lies below all scores and 1e-300 below all sums; the batch in one axis of a copy."""
+
+    def in_rows(x):
+        return x.double().contiguous().view(-1, *x.shape[-2:])
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        batch, q = query.shape[:-2], in_rows(query) / query.shape[-1] ** 0.5
+        total, output, highest = 0.0, 0.0, torch.full((*q.shape[:-1], 1), -1e9, dtype=q.dtype)
+        for start in range(0, key.shape[-2], chunk):
+            k, v = (in_rows(x[..., start : start + chunk, :]) for x in (key, value))
+            scores = (q @ k.mT).unflatten(0, batch or (1,))
+            seen = True
+            if mask is not None:
+                seen = mask if mask.shape[-1] == 1 else mask[..., start : start + chunk]
+                scores = torch.where(seen, scores, -1e9)
+            higher = torch.maximum(highest, scores.detach().flatten(0, -3).amax(-1, keepdim=True))
+            parts = ((scores - higher.unflatten(0, batch or (1,))).exp() * seen).flatten(0, -3)
+            shrink = (highest - higher).exp()
+            total, output, highest = total * shrink + parts.sum(-1, keepdim=True), output * shrink + parts @ v, higher
+        return (output / total.clamp(min=1e-300)).reshape(*query.shape[:-1], -1).to(query.dtype)
+
+    def local_attention(query, key, value, window, causal=False):
+        found = []
+        for i in range(query.shape[-2]):
+            near = slice(max(0, i - window), i + 1 if causal else i + window + 1)
+            scores = query[..., i : i + 1, :].double() @ key[..., near, :].double().mT
+            found.append(scores.div_(key.shape[-1] ** 0.5).softmax(-1) @ value[..., near, :].double())
+        return torch.cat(found, -2).to(query.dtype)
+
+    def feature_map(x):
+        return x.clone().clamp_(max=0).exp() + x.relu()
+
+    def linear_attention(query, key, value, causal=False):
+        q, k, v = feature_map(query).double(), feature_map(key).double(), value.double()
+        if causal:
+            upper, lower = (k[..., None] * v[..., None, :]).cumsum(-3), k.cumsum(-2)
+            return ((q[..., None, :] @ upper)[..., 0, :] / ((q * lower).sum(-1, keepdim=True) + 1e-300)).to(value.dtype)
+        return (q @ (k.mT @ v) / (q @ k.sum(-2)[..., None] + 1e-300)).to(value.dtype)

@@ -484,6 +484,44 @@ class one_batch_axis_expected:
             return x + table[start:stop].to(x)
 
 
+class sentences_unrolled_by_view:
+    """The axes before the words were made one by `view`, which refuses tensors that were transposed."""
+
+    fails = ["add"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model, self.max_length = d_model, max_length
+            self.register_buffer("ready", sinusoidal_encoding(max_length, d_model), persistent=False)
+
+        def forward(self, x, start=0):
+            stop = start + x.shape[-2]
+            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            return (x.view(-1, *x.shape[-2:]) + clocks[start:stop].to(x)).view(x.shape)
+
+
+class words_found_by_their_number:
+    """The axis of the words was found by its length, and another axis may be as long."""
+
+    fails = ["add"]
+    hint = "Three sentences of three words: which of the two threes did your code find first?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model, self.max_length = d_model, max_length
+            self.register_buffer("ready", sinusoidal_encoding(max_length, d_model), persistent=False)
+
+        def forward(self, x, start=0):
+            stop = start + x.shape[-2]
+            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            axis = list(x.shape).index(x.shape[-2]) - x.ndim
+            places = clocks[start:stop].to(x)
+            return x + (places if axis == -2 else places.unflatten(0, (-1, *[1] * (-2 - axis))))
+
+
 class whole_table_added:
     """The whole table was added, however many words there were."""
 
@@ -696,6 +734,25 @@ class places_counted_in_the_words_dtype:
             return x + clocks.to(x.dtype)
 
 
+class table_goes_over_to_the_first_words:
+    """The table itself was turned into the dtype of the first words, and has lost its digits when longer ones come."""
+
+    fails = ["dtype"]
+    hint = "Words of 16 bits came first, and then words of 32. How many digits are left of the places by then?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model, self.max_length = d_model, max_length
+            self.register_buffer("ready", sinusoidal_encoding(max_length, d_model), persistent=False)
+
+        def forward(self, x, start=0):
+            stop = start + x.shape[-2]
+            self.ready = self.ready.to(x)
+            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            return x + clocks[start:stop].to(x)
+
+
 class words_made_32_bits:
     """The words were turned into 32 bits on their way."""
 
@@ -861,6 +918,43 @@ class last_learned_place_refused:
             return x + self.table[:tokens]
 
 
+class learned_words_changed_where_they_lie:
+    """The vectors were added into x itself, which others may still need."""
+
+    fails = ["learned"]
+    hint = "What is the difference between `x += table` and `x + table` for whoever handed you x?"
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Parameter(torch.randn(length, d_model))
+
+        def forward(self, x):
+            tokens, length = x.shape[-2], len(self.table)
+            if tokens > length:
+                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+            x += self.table[:tokens]
+            return x
+
+
+class learned_sentences_unrolled_by_view:
+    """The axes before the words were made one by `view`, which refuses tensors that were transposed."""
+
+    fails = ["learned"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Parameter(torch.randn(length, d_model))
+
+        def forward(self, x):
+            tokens, length = x.shape[-2], len(self.table)
+            if tokens > length:
+                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+            return (x.view(-1, *x.shape[-2:]) + self.table[:tokens]).view(x.shape)
+
+
 class learned_table_is_a_buffer:
     """The table is no parameter, so no optimiser hears of it."""
 
@@ -895,6 +989,24 @@ class learned_table_off_the_graph:
             if tokens > len(self.table):
                 raise ValueError("too many words")
             return x + self.table.data[:tokens]
+
+
+class learned_words_off_the_graph:
+    """The words were cut off the graph, so what made them is never trained."""
+
+    fails = ["learned"]
+    hint = "The table learns. Do the vectors of the words, which are made elsewhere?"
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Parameter(torch.randn(length, d_model))
+
+        def forward(self, x):
+            tokens, length = x.shape[-2], len(self.table)
+            if tokens > length:
+                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+            return x.detach() + self.table[:tokens]
 
 
 class refusal_left_to_torch:

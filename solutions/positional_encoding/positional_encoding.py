@@ -23,6 +23,7 @@
 # Where you are stuck, `hint("place")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import math
@@ -153,7 +154,7 @@ check("back")
 #   Example: with `d_model` 2, two words of zeros and `start` 0 become $(0, 1)$ and $(0.8415, 0.5403)$.
 # * `*batch` stands for any axes before the last two, also none.
 # * `max_length` is how many places to have ready. Sentences may be shorter; a longer one is no error,
-#   and the module may be used for one sentence after another.
+#   and the module may be used for one sentence after another, also of another dtype.
 # * The result has the dtype and the device of `x`. Words of 16 bits have their places too, also the thousandth,
 #   as rightly as 16 bits can tell them.
 # * Places are computed, not trained. Words are: a gradient goes back to `x`, and `x` itself is not changed.
@@ -225,7 +226,7 @@ check("training")
 #
 # * Sentences may be shorter than `length`. A longer one is refused with an `IndexError` or a `ValueError`,
 #   since there is no vector for its last words. Example: `LearnedPositions(3, 2)` refuses four words.
-# * `*batch` stands for any axes before the last two, also none.
+# * `*batch` stands for any axes before the last two, also none. A gradient goes back to `x`.
 #
 # `set_table` tells the checks where your module keeps its vectors. As it stands it takes them to be one parameter
 # called `table`; if you keep them in another way, change it along.

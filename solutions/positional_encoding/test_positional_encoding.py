@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from autograder.kit import expect, gpu, hidden, visible
+from autograder.kit import expect, expect_gradient, gpu, hidden, visible
 from autograder.kit.outcome import Raised, Stopped, Wrong
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
@@ -127,6 +127,25 @@ def test_a_sentence_without_a_batch(learner):
     _expect_places(learner, _one_hand, torch.arange(10.0).reshape(5, 2))
 
 
+@visible("add")
+def test_three_sentences_of_three_words(learner):
+    """There are as many sentences as words, and as many places ready. Which axis counts the places, and by what does your code know it?"""
+    _expect_places(learner, _one_hand, torch.arange(18.0).reshape(3, 3, 2))
+
+
+@visible("add")
+def test_words_that_were_transposed(learner):
+    """The words are what they were, but they lie in memory in another order. Which of your steps minds?"""
+    _expect_same_words(learner.AddPositions(2, 5), torch.arange(30.0).reshape(3, 5, 2))
+
+
+@hidden("add")
+def test_fresh_words_that_were_transposed(learner, reference, draw):
+    """Words may lie in memory in any order, and there may be as many as sentences. Which of the two is a surprise to your code?"""
+    _expect_same_words(learner.AddPositions(6, 5), draw(2, 3, 5, 6))
+    _expect_places(learner, _by(reference, 4), draw(4, 4, 4), max_length=4)
+
+
 @hidden("add")
 def test_fresh_words(learner, reference, draw):
     """Words come in any batch, and each gets its place added to it. Which axis counts the places, and are they the places that the formula gives?"""
@@ -163,7 +182,7 @@ def test_a_late_sentence(learner):
 def test_fresh_lengths(learner, reference, draw):
     """Sentences have any length, whatever `max_length` is, and may begin so late that they end behind it. Is the place of a word always the same?"""
     lengths = *draw.integers(2, 11, 2).tolist(), 11, *draw.integers(12, 40, 2).tolist(), 2
-    _expect_places(learner, _by(reference, 6), *(torch.zeros(3, tokens, 6) for tokens in lengths), max_length=11)
+    _expect_places(learner, _by(reference, 6), *(torch.zeros(41, tokens, 6) for tokens in lengths), max_length=11)
     expect(tuple(learner.AddPositions(2, 11)(torch.zeros(3, 7, 2), 6).shape), (3, 7, 2), "shape of the places")
 
 
@@ -196,6 +215,18 @@ def test_words_of_16_bits(learner):
 def test_the_thousandth_word_in_16_bits(learner):
     """The words are `bfloat16`, in which 999 is rounded to 1000. What must happen first: counting the places, or going over to the words' dtype?"""
     _expect_places(learner, _one_hand, torch.zeros(1, 1000, 2, dtype=torch.bfloat16))
+
+
+@visible("dtype")
+def test_words_of_one_dtype_after_another(learner):
+    """Words of 16 bits come first, and then words of 32 and 64. What has become of your table by then?"""
+    _expect_dtypes_in_turn(learner, torch.bfloat16, torch.float32, torch.float64)
+
+
+@hidden("dtype")
+def test_fresh_words_of_one_dtype_after_another(learner):
+    """One module serves words of any dtype, in any order. What does it keep from one call to the next?"""
+    _expect_dtypes_in_turn(learner, torch.float64, torch.float16, torch.float64, torch.bfloat16, torch.float32)
 
 
 @hidden("dtype")
@@ -235,6 +266,24 @@ def test_table_of_three_places(learner):
     module = _learned(learner, table)
     expect(module(x), x + table, "words with places")
     expect(module(x[:, :2]), x[:, :2] + table[:2], "two words with places")
+
+
+@visible("learned")
+def test_words_stay_as_they_were(learner, draw):
+    """Others still need the words, which were transposed, and what made them is to learn. Does your code mind their order in memory, write into them, or cut them off the graph?"""
+    module, x = _learned(learner, torch.arange(6.0).reshape(3, 2)), draw(2, 3, 2)
+    _expect_same_words(module, x)
+    expect(module.unchanged(x), module(x), "words with places")
+    expect_gradient(module, ["x"], x)
+
+
+@hidden("learned")
+def test_fresh_words_stay_as_they_were(learner, draw):
+    """Others still need the words, which were transposed, and what made them is to learn. Does your code mind their order in memory, write into them, or cut them off the graph?"""
+    module, x = _learned(learner, draw(3, 3)), draw(3, 3, 3, 3)
+    _expect_same_words(module, x)
+    expect(module.unchanged(x), module(x), "words with places")
+    expect_gradient(module, ["x"], x)
 
 
 @hidden("learned")
@@ -376,6 +425,20 @@ def _expect_sum(came, words: torch.Tensor, clocks: torch.Tensor) -> None:
     if words.dtype == torch.float64 and isinstance(came, torch.Tensor) and came.dtype == words.dtype:
         came, words = came.float(), words.float()
     expect(came, (words.float() + clocks).to(words.dtype), "words with places")
+
+
+def _expect_same_words(module, x) -> None:
+    """Return None if the module makes the same of words that lie otherwise in memory."""
+    expect(module.strided(x), module(x), "words with places")
+
+
+def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
+    """Return None if one module makes of words of each dtype what a new one makes of them."""
+    sentences = [torch.zeros(1, 300, 2, dtype=dtype) for dtype in dtypes]
+    expected = [learner.AddPositions(2, 300)(words) for words in sentences]
+    module = learner.AddPositions(2, 300)
+    for words, places in zip(sentences, expected):
+        expect(module(words), places, "words with places")
 
 
 def _expect_gradient(module, x) -> None:

@@ -199,3 +199,29 @@ class no_table_at_all:
         with torch.no_grad():
             for mine, row in zip(positions.vectors, table):
                 mine.copy_(row)
+
+
+class table_for_each_dtype:
+    """A table for each dtype that has been asked for; words are copied and added to in one table of rows."""
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.sizes, self.tables = (max_length, d_model), {}
+
+        def forward(self, x, start=0):
+            stop, length = start + x.shape[-2], len(self.tables.get((x.dtype, x.device), ()))
+            if stop > length:
+                self.tables[x.dtype, x.device] = sinusoidal_encoding(max(stop, self.sizes[0]), self.sizes[1]).to(x)
+            rows = x.clone(memory_format=torch.contiguous_format).view(-1, *x.shape[-2:])
+            rows += self.tables[x.dtype, x.device][start:stop]
+            return rows.view(x.shape)
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Parameter(torch.ones(length, d_model))
+
+        def forward(self, x):
+            # Each word picks its vector: a place that was never learned is an IndexError.
+            return x.contiguous().view(-1, *x.shape[-2:]).add(self.table[list(range(x.shape[-2]))]).view(x.shape)

@@ -267,6 +267,38 @@ class start_taken_for_a_word:
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
+class words_turned_where_they_lie:
+    """The turned numbers were written into x itself, which others may still need."""
+
+    fails = ["turn", "attend"]
+    hint = "A caller turns the same keys for another query. By how much have they been turned then?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        tokens, d_k = x.shape[-2:]
+        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        x[..., 0::2], x[..., 1::2] = a * cos - b * sin, a * sin + b * cos
+        return x
+
+
+class turned_without_a_history:
+    """The turn was made without gradients, so what makes queries and keys is never trained."""
+
+    fails = ["turn", "attend"]
+    hint = "The angles need no gradient. Who behind x does?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        x = x.detach()
+        tokens, d_k = x.shape[-2:]
+        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
 class words_on_the_second_axis:
     """The words were looked for on the second axis, where the heads may stand."""
 
@@ -365,6 +397,45 @@ class no_scale:
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
         return torch.softmax(query @ key.mT, dim=-1) @ value
+
+
+class keys_without_a_history:
+    """The turned keys were cut off the graph, so what makes the keys is never trained."""
+
+    fails = ["attend"]
+    hint = "Query, key and value are all made by weights that learn. Which of the three gets no gradient?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
+        scores = query @ key.detach().transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores, dim=-1) @ value
+
+
+class attention_in_32_bits:
+    """Attention was computed in 32 bits, and the output is turned back into what came in."""
+
+    fails = ["attend"]
+    hint = "The output has 64 bits again. How many digits had the weights on the way?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        given = value.dtype
+        query, key, value = query.float(), key.float(), value.float()
+        query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return (torch.softmax(scores, dim=-1) @ value).to(given)
+
+
+class attention_writes_into_its_query:
+    """The queries were divided where they lie, and whoever handed them over finds them changed."""
+
+    fails = ["attend"]
+    hint = "What is the difference between `query /= 2` and `query = query / 2` for whoever handed you the query?"
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        query /= math.sqrt(query.shape[-1])
+        query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
+        scores = query @ key.transpose(-2, -1)
+        return torch.softmax(scores, dim=-1) @ value
 
 
 class theta_not_passed_on:

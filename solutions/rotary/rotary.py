@@ -51,6 +51,7 @@ from check import check, hint
 # * The first word of `x` stands at place `start`, the next at `start + 1`. Example: with `d_k` 2, the words $(1, 0)$ and $(1, 0)$ at
 #   places 0 and 1 become $(1, 0)$ and $(0.5403, 0.8415)$.
 # * `*batch` stands for any axes before the last two, also none. `d_k` is even.
+# * A gradient goes back to `x`, and `x` itself is not changed.
 # * The result has the dtype of `x`. In 16 bits the thousandth word is turned rightly too, as far as 16 bits can tell.
 
 
@@ -130,6 +131,8 @@ check("dtype")
 #
 # * The first query stands at place `query_start`, the first key at `key_start`; `theta` is that of `rotate`.
 # * Values are not turned: what a word says, it says wherever it stands. With a single key, every query gets that key's value.
+# * The output has the dtype of the inputs, and values of 64 bits keep their digits. Query, key and value get their gradient, and
+#   stay as they were.
 
 
 # %% answer="attention"

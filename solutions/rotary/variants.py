@@ -111,3 +111,23 @@ class subclass_with_a_cache:
 
     def neighbours_to_halves(weight):
         return weight.T.reshape(-1, 2, weight.shape[0]).transpose(0, 1).reshape(weight.T.shape).T
+
+
+class copy_turned_in_place:
+    """A copy of the words is written over; attention goes on in 64 bits and hands back what came in."""
+
+    def rotate(x, start=0, theta=10_000.0):
+        speeds = theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
+        angles = torch.arange(start, start + x.shape[-2])[:, None] * speeds
+        turned = x.double().clone()
+        a, b = turned[..., 0::2].clone(), turned[..., 1::2].clone()
+        turned[..., 0::2] *= angles.cos()
+        turned[..., 0::2] -= b * angles.sin()
+        turned[..., 1::2] *= angles.cos()
+        turned[..., 1::2] += a * angles.sin()
+        return turned.to(x.dtype)
+
+    def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
+        scores = torch.einsum("...qd,...kd->...qk", rotate(query, query_start, theta).double(), rotate(key, key_start, theta).double())
+        scores *= query.shape[-1] ** -0.5
+        return torch.einsum("...qk,...kd->...qd", (scores - scores.logsumexp(-1, keepdim=True)).exp_(), value.double()).to(value.dtype)

@@ -64,6 +64,37 @@ class neighbours_only:
         return (query * key).sum(dim=-1)
 
 
+class row_for_each_key_where_sizes_agree:
+    """Where there are as many keys as queries, the table lies on its side."""
+
+    fails = ["dot"]
+    hint = "The two shapes may be the same. Who stands in rows then?"
+
+    def dot_product_scores(query, key):
+        return key @ query.mT if query.shape == key.shape else query @ key.mT
+
+
+class dot_products_in_32_bits:
+    """The dot products were made in 32 bits, also where the inputs have 64."""
+
+    fails = ["dot"]
+    hint = "The scores have 64 bits again. How many digits had they on the way?"
+
+    def dot_product_scores(query, key):
+        return (query.float() @ key.float().mT).to(query.dtype)
+
+
+class batch_flattened_by_view:
+    """The axes before the last two were made one by `view`, which refuses tensors that were transposed."""
+
+    fails = ["batch"]
+    hint = "`view` moves no number. What does `reshape` do where the numbers do not lie in the order of the axes?"
+
+    def dot_product_scores(query, key):
+        scores = torch.bmm(query.view(-1, *query.shape[-2:]), key.view(-1, *key.shape[-2:]).mT)
+        return scores.view(*query.shape[:-1], key.shape[-2])
+
+
 class first_axes_swapped:
     """The axes 0 and 1 of the keys were swapped, which are the last two only where there is no batch."""
 
@@ -114,6 +145,17 @@ class tanh_forgotten:
 
     def additive_scores(query, key, w_query, w_key, w):
         return ((query @ w_query)[..., :, None, :] + (key @ w_key)[..., None, :, :]) @ w
+
+
+class additive_scores_in_32_bits:
+    """The additive scores were made in 32 bits, also where the inputs have 64."""
+
+    fails = ["additive"]
+    hint = "The scores have 64 bits again. How many digits had they on the way?"
+
+    def additive_scores(query, key, w_query, w_key, w):
+        asked, offered, w = (query @ w_query).float(), (key @ w_key).float(), w.float()
+        return (torch.tanh(asked[..., :, None, :] + offered[..., None, :, :]) @ w).to(query.dtype)
 
 
 class tanh_of_the_whole:
@@ -257,7 +299,7 @@ class through_numpy:
 class new_tensor_of_scores:
     """A new tensor was made of the dot products, and the way back to query and key was lost."""
 
-    fails = ["gradient"]
+    fails = ["dot", "gradient"]
     hint = "`torch.tensor(...)` copies numbers, not where they came from. How can the scores stay what they were computed as?"
 
     def dot_product_scores(query, key):
@@ -457,3 +499,45 @@ class both_move_the_same_way:
 
     def prefer_the_middle():
         return torch.tensor([[1.0, -1.0]]), torch.tensor([[1.0, 1.0]]), torch.ones(2)
+
+
+class one_millionth_added:
+    """A small number was added to the sum of each row, and matches may be smaller than that."""
+
+    fails = ["average", "attend"]
+    hint = "Matches a million times smaller are the same shares. How small may the sum of a row be?"
+
+    def weighted_average(matches, value):
+        return matches / (matches.sum(dim=-1, keepdim=True) + 1e-6) @ value
+
+
+class sum_of_matches_detached:
+    """The sum of each row was cut off the graph, as if it did not depend on the matches."""
+
+    fails = ["gradient"]
+    hint = "A larger match makes the sum larger too. Does the gradient hear of that?"
+
+    def weighted_average(matches, value):
+        return matches / matches.sum(dim=-1, keepdim=True).detach() @ value
+
+
+class average_in_32_bits:
+    """The average was made in 32 bits, also where the inputs have 64."""
+
+    fails = ["average", "attend"]
+    hint = "The output has 64 bits again. How many digits had the shares on the way?"
+
+    def weighted_average(matches, value):
+        matches, given = matches.float(), matches.dtype
+        return (matches / matches.sum(dim=-1, keepdim=True) @ value.float()).to(given)
+
+
+class weights_in_32_bits:
+    """Softmax was taken in 32 bits, also where the scores have 64."""
+
+    fails = ["attend"]
+    hint = "The weights have 64 bits again. How many digits had they on the way?"
+
+    def attend(query, key, value, score):
+        scores = score(query, key)
+        return weighted_average(torch.softmax(scores.float(), dim=-1).to(scores.dtype), value)

@@ -23,6 +23,8 @@
 # Where you are stuck, `hint("dot")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
+# Inputs have 32 or 64 bits, and so has what comes back.
 #
 # A signature tells the shapes: `*batch` stands for any axes before the last two, also none.
 # `torch.softmax` is yours to use here. Attention is not to be taken ready-made.
@@ -133,7 +135,7 @@ check("batch")
 # above zero, but a row need not add up to 1. Turn each row into shares of one, then average the values by them.
 #
 # * Example: matches of $1$, $2$ and $3$ average the values $0$, $6$ and $12$ to $8$.
-# * A row that adds up to 1 already is averaged as it stands.
+# * A row that adds up to 1 already is averaged as it stands. Only the shares count: matches may all be as small as $10^{-20}$.
 #
 # ```shapes
 # matches [1 query, 3 keys] {1 2 3} -shares-> shares [1 query, 3 keys] {0.17 0.33 0.5}

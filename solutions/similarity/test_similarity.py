@@ -6,7 +6,7 @@ Numbers are logarithms where tanh or softmax is to give a fraction: tanh(ln 2) =
 """
 import torch
 
-from autograder.kit import Wrong, expect, gpu, hidden, visible
+from autograder.kit import Wrong, expect, expect_gradient, gpu, hidden, visible
 
 ONE = torch.ones(1, 1)
 QUERY = torch.tensor([[2.0], [1.0]]).log()
@@ -37,10 +37,24 @@ def test_one_query_scores_three_keys(learner):
     expect(learner.dot_product_scores(query, key), torch.tensor([[3.0, -2.0, 3.0]]), "scores")
 
 
+@visible("dot")
+def test_dot_products_of_64_bits(learner):
+    """A third has no end, and 64 bits hold more of it than 32. Where are digits lost?"""
+    thirds = torch.tensor([[1.0], [2.0]], dtype=torch.float64) / 3
+    expect(learner.dot_product_scores(thirds, thirds), torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64) / 9, "scores")
+
+
+@hidden("dot")
+def test_fresh_dot_products_of_64_bits(learner, reference, draw):
+    """The inputs have 64 bits. Where are digits lost?"""
+    query, key = draw(5, 3, dtype=torch.float64), draw(5, 3, dtype=torch.float64)
+    expect(learner.dot_product_scores(query, key), reference.dot_product_scores(query, key), "scores")
+
+
 @hidden("dot")
 def test_fresh_dot_products(learner, reference, draw):
     """A row for each query, a column for each key, and in each place the dot product of the two. What is summed over, and is anything divided?"""
-    for queries, keys, d_k in ((3, 7, 5), (5, 2, 11), (1, 3, 2), (2, 1, 3)):
+    for queries, keys, d_k in ((3, 7, 5), (5, 2, 11), (1, 3, 2), (2, 1, 3), (3, 3, 3)):
         query, key = draw(queries, d_k, scale=3.0), draw(keys, d_k)
         expect(learner.dot_product_scores(query, key), reference.dot_product_scores(query, key), "scores")
 
@@ -73,10 +87,18 @@ def test_one_query_against_three_keys(learner):
     expect(learner.additive_scores(QUERY[:1], KEY, ONE, ONE, torch.ones(1)), TANH[:1], "scores")
 
 
+@visible("additive")
+def test_additive_scores_of_64_bits(learner):
+    """The tanh of ln 2 is 3/5, to as many digits as a number has. Where are some of 64 bits lost?"""
+    one, query, key = ONE.double(), torch.tensor([[2.0]]).double().log(), torch.tensor([[1.0], [3.0]]).double().log()
+    expected = torch.tensor([[3 / 5, 35 / 37]], dtype=torch.float64)
+    expect(learner.additive_scores(query, key, one, one, one[0]), expected, "scores")
+
+
 @hidden("additive")
 def test_fresh_additive_scores(learner, reference, draw):
     """First the two projections, then their sum for each pair, then tanh, then the product with w. Which of these steps is missing, or out of its place?"""
-    for queries, keys, width, hidden_size in ((3, 5, 2, 7), (7, 2, 3, 5), (1, 3, 5, 2), (2, 1, 3, 5)):
+    for queries, keys, width, hidden_size in ((3, 5, 2, 7), (7, 2, 3, 5), (1, 3, 5, 2), (2, 1, 3, 5), (3, 3, 3, 3)):
         inputs = draw(queries, width), draw(keys, width), draw(width, hidden_size), draw(width, hidden_size), draw(hidden_size)
         expect(learner.additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
 
@@ -114,6 +136,19 @@ def test_additive_scores_of_a_batch(learner):
     expect(learner.additive_scores(sign * QUERY, sign * KEY, ONE, ONE, torch.ones(1)), sign * TANH, "scores")
 
 
+@visible("batch")
+def test_vectors_that_were_transposed(learner, draw):
+    """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
+    _expect_same_scores(learner, draw(2, 3, 5, 1), draw(2, 3, 4, 1), draw)
+
+
+@hidden("batch")
+def test_fresh_vectors_that_were_transposed(learner, draw):
+    """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
+    for shape in ((3, 3, 3, 1), (7, 5, 1)):
+        _expect_same_scores(learner, draw(*shape), draw(*shape), draw)
+
+
 @hidden("batch")
 def test_fresh_batches_by_dot_product(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
@@ -145,6 +180,29 @@ def test_average_by_weights(learner):
     expect(learner.weighted_average(matches, value), expected, "output")
 
 
+@visible("average")
+def test_matches_that_are_all_small(learner):
+    """Matches of 1, 2 and 3 are shares of a sixth, a third and a half, and so are matches that are far smaller. Is anything added to the sum of a row?"""
+    value = torch.tensor([[0.0], [6.0], [12.0]])
+    for size in (1e-6, 1e-12, 1e-20):
+        expect(learner.weighted_average(size * torch.tensor([[1.0, 2.0, 3.0]]), value), torch.tensor([[8.0]]), f"output for matches of about {size}")
+
+
+@visible("average")
+def test_average_of_64_bits(learner):
+    """A third has no end, and 64 bits hold more of it than 32. Where are digits lost, or what was handed over changed?"""
+    matches, value = torch.tensor([[1.0, 2.0]], dtype=torch.float64), torch.tensor([[1.0], [2.0]], dtype=torch.float64)
+    expect(learner.weighted_average.unchanged(matches, value), torch.tensor([[5.0]], dtype=torch.float64) / 3, "output")
+
+
+@hidden("average")
+def test_fresh_averages_of_any_size(learner, reference, draw):
+    """Matches may all be small, and have 64 bits. Which of the two is a surprise to your code?"""
+    for size, dtype in ((1e-9, torch.float32), (1e-20, torch.float32), (1.0, torch.float64)):
+        matches, value = draw(3, 5, dtype=dtype).abs() * size, draw(5, 7, dtype=dtype)
+        expect(learner.weighted_average.strided(matches, value), reference.weighted_average(matches, value), "output")
+
+
 @hidden("average")
 def test_fresh_averages(learner, reference, draw):
     """Each row of matches is turned into shares of one, and each row of the output is an average of the values. Which axis do the shares of one query lie along?"""
@@ -171,13 +229,21 @@ def test_scores_are_taken_as_they_are(learner):
     expect(learner.attend(query, key, value, learner.Nearness()), torch.tensor([[3.0, 1.0, 8.0]]), "output")
 
 
+@visible("attend")
+def test_attention_of_64_bits(learner):
+    """The weights are 6/11, 3/11 and 2/11, to as many digits as a number has. Where are some of 64 bits lost?"""
+    query, key, value = (torch.tensor(rows, dtype=torch.float64) for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [[1.0], [0.0], [2.0]]))
+    expect(learner.attend(query.log(), key.log(), value, learner.Nearness()), torch.tensor([[10.0]], dtype=torch.float64) / 11, "output")
+
+
 @hidden("attend")
 def test_fresh_attention(learner, reference, draw):
     """Compare by the score that is given, normalise each query's scores by softmax, average the values. Which of the three is missing, or along the wrong axis?"""
     for batch, queries, keys, d_k in (((), 3, 7, 5), ((), 5, 2, 3), ((), 1, 5, 2), ((2,), 3, 5, 7), ((2, 3), 7, 5, 3)):
-        query, key, value = draw(*batch, queries, d_k), draw(*batch, keys, d_k), draw(*batch, keys, 11)
-        came = learner.attend(query, key, value, learner.Nearness())
-        expect(came, reference.attend(query, key, value, reference.Nearness()), "output")
+        for dtype in (torch.float32, torch.float64):
+            query, key, value = (draw(*batch, *shape, dtype=dtype) for shape in ((queries, d_k), (keys, d_k), (keys, 11)))
+            came = learner.attend(query, key, value, learner.Nearness())
+            expect(came, reference.attend(query, key, value, reference.Nearness()), "output")
 
 
 @visible("large_scores")
@@ -251,7 +317,16 @@ def _expect_gradients(learner, draw, queries: int, keys: int) -> None:
     _expect_reached("dot_product_scores", learner.dot_product_scores, pair)
     _expect_reached("additive_scores", learner.additive_scores, {**pair, **learnt})
     _expect_reached("weighted_average", learner.weighted_average, {"matches": draw(queries, keys).abs(), "value": value})
+    expect_gradient(learner.weighted_average, ["matches", "value"], draw(queries, keys).abs() + 0.5, value)
     _expect_reached("attend", learner.attend, {**pair, "value": value}, score=learner.Nearness())
+
+
+def _expect_same_scores(learner, query, key, draw) -> None:
+    """Return None if either comparison makes the same of vectors that lie otherwise in memory, and leaves them as they were."""
+    weights = draw(1, 2), draw(1, 2), draw(2)
+    for score, more in ((learner.dot_product_scores, ()), (learner.additive_scores, weights)):
+        expect(score.strided(query, key, *more), score(query, key, *more), "scores")
+        expect(score.unchanged(query, key, *more), score(query, key, *more), "scores")
 
 
 def _expect_reached(name: str, function, inputs: dict, **more) -> None:
