@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock test peers fuzz soak bench attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -62,6 +62,16 @@ lock: environment
 test: lint site
 	@./.ci/debian.sh
 	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
+
+# What a change to one room is likely to break; needs no site, and some seconds of two cores.
+QUICK := wire operations 16_bits shapes terminal submission judging export forbidden cost trained new
+quick: lint
+	@$(RUN) -m pytest -q --numprocesses 2 $(addprefix tests/test_,$(addsuffix .py,$(QUICK)))
+
+# What takes too long for each change: processes killed at random moments, damaged notebooks, every attack at every level.
+nightly: test soak fuzz
+	@$(RUN) -m autograder doctor --attack
+	@$(RUN) -m autograder doctor --attack --level landlock
 
 PEERS := _build/peers-venv
 peers: $(PEERS)/installed

@@ -19,7 +19,7 @@ from autograder.kit.fingerprint import Suspect
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Outcome, Verdict, Wrong
-from autograder.kit.suite import VISIBLE_SEED, failure
+from autograder.kit.suite import VISIBLE_SEED, run_check
 
 MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
 VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
@@ -45,14 +45,14 @@ def test_notebook_names_what_its_visible_tests_see(name, mistake):
     exercise = exercises.load(name)
     suspects = [Suspect(**each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
     learner = known_learner(name, mistake)
-    errors = {t: failure(t, learner, VISIBLE_SEED) for t in exercise.tests if not t.hidden and not t.gpu}
-    failed = {t.check for t, error in errors.items() if error}
-    first = {t.check: t for t in reversed([t for t, error in errors.items() if error])}
-    named = {check: fingerprint.recognise(check, t.name, fingerprint.of(errors[t]), lambda: failed, suspects) for check, t in first.items()}
-    wrong = [check for check in first if errors[first[check]].outcome is Outcome.WRONG]
-    assert all(named[check] for check in wrong)
+    tests = {check: [t for t in exercise.tests if t.check == check and not t.hidden and not t.gpu] for check in exercise.checks}
+    ran = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
+    failed = {check: each for check, each in ran.items() if each.error}
+    for check, each in failed.items():
+        named = fingerprint.recognise(check, each.test.name, fingerprint.of(each.error), lambda: set(failed), suspects)
+        assert named or each.error.outcome is not Outcome.WRONG
     # What `check()` says is what the judge says, as far as visible tests go.
-    assert failed <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
+    assert set(failed) <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
 
 
 @pytest.mark.parametrize("name, variant", VARIANTS)

@@ -6,13 +6,18 @@ import io
 import json
 import re
 import shutil
+import subprocess
 import zipfile
+from pathlib import Path
 
 import nbformat
 import pytest
 
+from autograder.authoring import facts
+from autograder.authoring.learner_files import facts_of
 from autograder.authoring.release import EXERCISES, write_exercises
 from autograder.errors import AuthorError
+from autograder.exercise import cache
 from autograder.exercise import reading as exercises
 from autograder.exercise.notebook import STUB, released_notebook
 from autograder.kit.learner import Learner
@@ -36,6 +41,34 @@ def test_exercises_are_what_solutions_generate(tmp_path):
     made, kept = _files(tmp_path), _files(EXERCISES)
     assert set(made) == set(kept), "run `python -m autograder release` and commit what it writes"
     assert [name for name in made if made[name] != kept[name]] == [], "run `python -m autograder release` and commit what it writes"
+
+
+def test_facts_are_found_out_again_when_what_they_rest_on_has_changed(tmp_path, monkeypatch):
+    made, copy = [], tmp_path / "solutions"
+    shutil.copytree(exercises.SOLUTIONS / "similarity", copy / "similarity")
+    monkeypatch.setattr(exercises, "SOLUTIONS", copy)
+    monkeypatch.setattr(facts, "KEPT", tmp_path / "facts")
+    monkeypatch.setattr(facts, "facts_of", lambda exercise: made.append(exercise.name) or facts_of(exercise))
+    try:
+        cache.clear()
+        assert list(facts.facts_of_all(["similarity"])) == list(facts.facts_of_all(["similarity"])) and made == ["similarity"]
+        path = copy / "similarity" / "mistakes.py"
+        hint = exercises.load("similarity").mistakes[0].hint
+        path.write_text(path.read_text().replace(hint, "A better question?"))
+        cache.clear()
+        assert "A better question?" in next(facts.facts_of_all(["similarity"])) and made == ["similarity"] * 2
+    finally:
+        cache.clear()
+
+
+def test_what_was_released_is_committed():
+    """Where no source has been touched since the last commit, as in CI, releasing has changed nothing."""
+    status = ["git", "-c", f"safe.directory={ROOT}", "status", "--porcelain"]
+    changed = subprocess.run([*status, "solutions", "autograder", "exercises"], cwd=ROOT, capture_output=True, text=True)
+    if changed.returncode != 0:
+        pytest.skip("this folder is not under git")
+    paths = [line[3:] for line in changed.stdout.splitlines()]
+    assert any(not path.startswith("exercises/") for path in paths) or paths == [], "commit what `python -m autograder release` wrote"
 
 
 def test_nbgrader_generates_the_same(command, course):

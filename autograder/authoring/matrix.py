@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from collections.abc import Callable, Iterable
 
 from ..exercise import reading as exercises
 from ..exercise.known import KnownAnswer
@@ -12,25 +10,15 @@ from ..exercise.model import Exercise
 from ..judging.answers import known_learner
 from ..judging.verdicts import outcome_of
 from ..kit.outcome import Outcome
-from ..pool import preload
-from ..pool.base import default_jobs
+from .side_by_side import side_by_side
 
 
 def matrix(names: list[str], seed: int, watch: Callable[[Iterable[dict]], Iterable[dict]] = iter) -> dict:
     """Return which checks each known answer fails, and the problems that this shows; what is done passes through `watch`."""
     found = [exercises.load(name) for name in names]
-    rows = dict(zip(names, list(watch(_rows_of_all(names, seed)))))
+    rows = dict(zip(names, list(watch(side_by_side(_rows, names, seed)))))
     mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
     return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
-
-
-def _rows_of_all(names: list[str], seed: int) -> Iterator[dict]:
-    """Yield the rows of each exercise; several exercises are proved side by side."""
-    if len(names) == 1:
-        yield _rows(names[0], seed)
-        return
-    with ProcessPoolExecutor(default_jobs(), preload.context()) as processes:
-        yield from processes.map(_rows, names, repeat(seed))
 
 
 def _rows(name: str, seed: int) -> dict:

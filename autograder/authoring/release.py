@@ -10,6 +10,7 @@ from .. import ROOT
 from ..exercise import reading as exercises
 from ..exercise.cache import digest
 from ..exercise.notebook import source_notebook
+from .facts import facts_of_all
 from .learner_files import facts_of, handout, learner_files, notebook_text
 
 EXERCISES = ROOT / "exercises"
@@ -19,8 +20,9 @@ def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], I
     """Bring `target` up to date with solutions/; return the files that were written or removed. Each exercise passes through `watch`."""
     changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
     wanted: set[Path] = set()
-    for name in watch(exercises.all_names()):
-        files = {target / name / file: text for file, text in learner_files(exercises.load(name)).items()}
+    names = exercises.all_names()
+    for name, facts in zip(watch(names), facts_of_all(names)):
+        files = {target / name / file: text for file, text in learner_files(exercises.load(name), facts).items()}
         changed += [path for file, text in files.items() if (path := _write(file, text))]
         wanted |= set(files)
     return changed + _remove_others(target, wanted | {target / name for name in handout()})

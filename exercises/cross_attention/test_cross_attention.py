@@ -7,7 +7,7 @@ sequences are equally wide, so that a mistake gives an output to look at and not
 import torch
 from torch.nn import functional as F
 
-from kit import expect, visible
+from kit import expect, expect_trained, visible
 
 NEAREST = torch.tensor([[1.0], [2.0], [3.0]]).log()  # matches of a 1 whose shares are 1/6, 2/6 and 3/6
 
@@ -159,7 +159,7 @@ def test_gradient_of_a_word_that_sees_nothing(learner, draw):
 def test_every_weight_learns(learner, draw):
     """A module of this size has 5*2 + 5*2 + 5*3 = 35 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
     attention = _attention(learner, _weights(draw, 5, 5, 2, 3))
-    expect(attention.trained(draw(2, 5), draw(3, 5)), (35, 35), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(attention.trained(draw(2, 5), draw(3, 5)), 35)
 
 
 @visible("trains")

@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from kit import expect, expect_gradient, visible
+from kit import expect, expect_gradient, expect_trained, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -102,7 +102,7 @@ def test_words_stay_as_they_were(learner):
 def test_every_number_learns(learner):
     """From 2 numbers to 3 units and back, with biases, there are 17 numbers to learn. How does a module know which numbers are to be trained, and does a gradient find them?"""
     trained = _network(learner, ALL_ON).trained(torch.arange(1.0, 11.0).reshape(1, 5, 2))
-    expect(trained, (17, 17), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(trained, 17)
 
 
 @visible("trains")

@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_gradient, visible
+from kit import expect, expect_gradient, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 
@@ -135,7 +135,7 @@ def test_one_mask_after_another(learner, draw):
 def test_what_six_heads_and_two_learn(learner):
     """The queries and the output have 12 columns each, keys and values 2 heads of 2. How many numbers are that, and does a gradient find all of them?"""
     came = learner.GroupedQueryAttention(12, 6, 2).trained(torch.eye(12)[None])
-    expect(came, (384, 384), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 384)
 
 
 @visible("trains")

@@ -7,9 +7,9 @@ the autograder and holds nothing that a learner may not read.
 from importlib import import_module
 
 MODULES = {
-    "cost": ["expect_memory", "expect_slope"],
+    "cost": ["expect_memory", "expect_ratio", "expect_slope"],
     "draw": ["Draw"],
-    "compare": ["expect", "expect_gradient", "expect_ratio"],
+    "compare": ["expect", "expect_gradient", "expect_trained"],
     "learner": ["Learner"],
     "outcome": ["Outcome", "Verdict", "Wrong"],
     "suite": ["gpu", "hidden", "visible"],

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
-from .cost import one_thread
 from .operations import Object
 from .outcome import Wrong
 from .values import small
 
-FEWEST_TRIES = 4
-PATIENCE_SECONDS = 0.5
 STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
 
 # Generous to the order of summation, far below what any known mistake changes.
@@ -86,38 +80,15 @@ def expect_gradient(callee, wrt: list[str], *inputs) -> None:
         expect(abs(slope - 1) < 0.03, True, f"whether the gradient of {name} is the slope of the output")
 
 
-def expect_ratio(mine: Callable[[], object], plain: Callable[[], object], at_most: float, what: str) -> None:
-    """Return None if `mine` took at most `at_most` times as long as `plain`.
+def expect_trained(trained: tuple[int, int], count: int, whence: str = "") -> None:
+    """Return None if so many numbers can learn, and a gradient reaches as many; `trained` is what `Callee.trained` returned.
 
-    Raises `Wrong` with the ratio of their best times when it never did.
+    One after the other: a gradient that should be zero may come out as a little more or not, and where numbers are too many or too few,
+    that is no part of what came.
     """
-    with one_thread():
-        # The best of several: a yardstick taken while another process had the core would let anything pass.
-        fastest_plain = min(_seconds(plain) for _ in range(FEWEST_TRIES * 2))
-        fastest_mine = _best(mine, at_most * fastest_plain)
-    ratio = fastest_mine / fastest_plain
-    if ratio > at_most:
-        reason = f"{ratio:.0f} times as long as the same work on whole tensors (at most {at_most:.0f} times)"
-        raise Wrong(what, reason, redacted=reason)
-
-
-def _best(work: Callable[[], object], enough: float) -> float:
-    """Return the best time of some tries, the last of which was short enough, or used up our patience.
-
-    So right work gets many tries on a busy machine, and slow work does not keep anybody waiting.
-    """
-    times: list[float] = []
-    while len(times) < FEWEST_TRIES or sum(times) < PATIENCE_SECONDS:
-        times.append(_seconds(work))
-        if times[-1] <= enough:
-            break
-    return min(times)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
+    can_learn, reached = trained
+    expect(can_learn, count, "numbers that can learn")
+    expect(reached, count, f"numbers that a gradient reaches{whence}")
 
 
 def _text(value) -> str:

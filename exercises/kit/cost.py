@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,9 @@ from .outcome import Wrong
 MEGABYTE = 1 << 20
 LEAST_SECONDS = 0.001  # less is the price of a call, and noise
 TRIES = 3
+YARDSTICKS = 8  # the first one or two pay for what nobody has used yet
+CALL_SECONDS = 0.00025  # of computing, for the way to a learner's code and back
+NOISE = 2  # times as long, and more, is not the doing of other processes: they take the processor away, and such seconds don't count
 STEEP = 4 / 3  # nearer to 1 than to 2, for the price of each step makes a quadratic answer look flatter than it is
 AT_REST = 96 * MEGABYTE  # a process with all that an answer may have imported
 
@@ -117,6 +120,28 @@ def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: st
     raise _too_much(
         what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2"
     )
+
+
+def expect_ratio(measured: Callable[[], Sequence[Cost]], plain: Callable[[], object], at_most: float, what: str) -> None:
+    """Return None if a call took at most `at_most` times the seconds of computing that `plain` takes here, in this thread.
+
+    `measured` makes some calls and returns their costs. Raises `Wrong` with the ratio when the best of all tries took more.
+    """
+    yardstick, seconds = min(_seconds(plain) for _ in range(YARDSTICKS)) + CALL_SECONDS, math.inf
+    for _ in range(TRIES):
+        seconds = min([seconds, *(cost.seconds for cost in measured())])
+        if seconds <= at_most * yardstick:
+            return
+        if seconds > NOISE * at_most * yardstick:
+            break
+    raise _too_much(what, f"{seconds / yardstick:.0f} times as long as the same work on whole tensors (at most {at_most:.0f} times)")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    with one_thread():
+        begin = time.thread_time()
+        work()
+        return time.thread_time() - begin
 
 
 def _too_much(what: str, reason: str) -> Wrong:

@@ -92,7 +92,8 @@ class Operations:
         module = self._object(target)
         with self._watched(), torch.enable_grad():
             parameters = [p for p in module.parameters() if p.requires_grad]
-            found = self._differentiate(self._run(target, args, kwargs, device), parameters)
+            result = self._run(target, args, kwargs, device)
+            found = self._differentiate(result, parameters, _slopes(result) if isinstance(result, Tensor) else None)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
 
@@ -146,10 +147,11 @@ class Operations:
         """Drop the modules that calls have left behind; their handles are no longer valid."""
         self._kept.clear()
 
-    def _differentiate(self, result, leaves: list[Tensor]) -> list:
+    def _differentiate(self, result, leaves: list[Tensor], slopes: Tensor | None = None) -> list:
+        """Return the gradients of the sum of the result times itself, or times `slopes`."""
         if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
             return [None] * len(leaves)
-        return list(torch.autograd.grad((result * result).sum(), leaves, allow_unused=True))
+        return list(torch.autograd.grad((result * (result if slopes is None else slopes)).sum(), leaves, allow_unused=True))
 
     def _run(self, target, args: tuple, kwargs: dict, device: str | None):
         return self._compute(target, *self._opened(args, kwargs, device), device)
@@ -200,6 +202,15 @@ class Operations:
 
     def _watched(self):
         return _Watch(self._guard, self._missing)
+
+
+def _slopes(result: Tensor) -> Tensor:
+    """Return a number for each of a result's, no two alike.
+
+    What comes out of a norm has the same sum of squares whatever went in, and what comes out of softmax the same sum: of these
+    all gradients are zero, but for rounding. They are not, where each number counts differently.
+    """
+    return torch.arange(result.numel(), device=result.device).cos().reshape(result.shape).to(result.dtype)
 
 
 def names_of(args: tuple, kwargs: dict) -> dict[str, object]:

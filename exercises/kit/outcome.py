@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -101,6 +103,7 @@ class Wrong(AssertionError):
     """
 
     outcome = Outcome.WRONG
+    known_by: str | None = None  # what a known mistake is recognised by, if not by what came
 
     def __init__(self, what: str, reason: str, came=None, expected=None, redacted: str | None = None):
         super().__init__(f"{what}: {reason}")
@@ -111,6 +114,16 @@ class Wrong(AssertionError):
     def redacted(self) -> str:
         """Return what a learner may read of a hidden test."""
         return f"{self.what}: {NUMBER.sub('…', self.reason) if self._redacted is None else self._redacted}"
+
+
+@contextmanager
+def known_by(words: str) -> Iterator[None]:
+    """Have what is found wrong within recognised by these words: rounding decides which numbers come, and the mistake only what they have in common."""
+    try:
+        yield
+    except Wrong as wrong:
+        wrong.known_by = words
+        raise
 
 
 @dataclass(frozen=True)

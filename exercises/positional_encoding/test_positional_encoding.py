@@ -6,11 +6,12 @@ are, a fresh process is asked, in which no module has run: nothing that a module
 to answer.
 """
 import math
+from contextlib import nullcontext
 
 import torch
 
-from kit import expect, expect_gradient, visible
-from kit.outcome import Raised, Stopped, Wrong
+from kit import expect, expect_gradient, expect_trained, visible
+from kit.outcome import Raised, Stopped, Wrong, known_by
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
 REFUSALS = ("IndexError", "ValueError")
@@ -35,7 +36,7 @@ def test_width_of_five(learner):
 def test_place_ten_thousand(learner):
     """A hand that has turned by 5623.4 radians points somewhere between 0 and 6.3. If a number has seven digits, how many are left to say where?"""
     # Only the last place is compared, so that it can be read.
-    expect(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:], _place_ten_thousand(), "place 10,000")
+    _expect_place_ten_thousand(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:])
 
 
 @visible("turn")
@@ -54,7 +55,7 @@ def test_two_words_later_with_two_hands(learner):
 def test_ten_thousand_words_later(learner):
     """From place 0 this turn leads to place 10,000, thousands of radians on. How many digits of the angle are left to say where a hand points?"""
     start = torch.tensor([[0.0, 1.0] * HANDS])
-    expect(_led(start, learner.offset_rotation(FAR, 2 * HANDS)), _place_ten_thousand(), "place 10,000")
+    _expect_place_ten_thousand(_led(start, learner.offset_rotation(FAR, 2 * HANDS)))
 
 
 @visible("back")
@@ -154,7 +155,7 @@ def test_words_of_one_dtype_after_another(learner):
 def test_nothing_in_the_module_is_trained(learner):
     """The clocks are computed, and an optimiser that turned them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
     came = learner.AddPositions(2, 5).trained(torch.zeros(3, 5, 2))
-    expect(came, (0, 0), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 0)
 
 
 @visible("training")
@@ -185,7 +186,7 @@ def test_words_stay_as_they_were(learner, draw):
 def test_every_number_of_the_table_learns(learner, draw):
     """Five vectors of three numbers are 15 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     came = learner.LearnedPositions(5, 3).trained(draw(2, 5, 3))
-    expect(came, (15, 15), "numbers that can learn, and numbers that a gradient reaches")
+    expect_trained(came, 15)
 
 
 @visible("learned_refuses")
@@ -206,9 +207,12 @@ def _two_hands(places) -> torch.Tensor:
     return torch.stack([t.sin(), t.cos(), (t / 100).sin(), (t / 100).cos()], dim=1).float()
 
 
-def _place_ten_thousand() -> torch.Tensor:
+def _expect_place_ten_thousand(came) -> None:
     angles = [FAR ** (1 - hand / HANDS) for hand in range(HANDS)]
-    return torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
+    expected = torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
+    same_kind = isinstance(came, torch.Tensor) and (came.shape, came.dtype) == (expected.shape, expected.dtype)
+    with known_by("the first digits are right") if same_kind and torch.allclose(came, expected, atol=0.05) else nullcontext():
+        expect(came, expected, "place 10,000")
 
 
 def _in_32_bits(came):

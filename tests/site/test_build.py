@@ -1,5 +1,6 @@
 """Building the book is quiet, and nothing that went wrong is."""
 
+import contextlib
 import os
 import pty
 import signal
@@ -135,10 +136,39 @@ def test_a_terminal_shows_a_bar_and_the_warnings_above_it(book):
     assert "WARNING: 'myst' cross-reference target not found" in seen
 
 
-def test_ctrl_c_leaves_the_terminal_as_it_was(book):
-    (book / "chapter.md").write_text(f"{HEADER}# Chapter\n\n{cell('import time; time.sleep(15)')}")
-    process = subprocess.Popen([*BUILD, book], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not (book / "_build" / ".jupyter_cache").exists():
-        time.sleep(0.1)
+def interrupted(process: subprocess.Popen) -> str:
+    """Return what a build says on Ctrl-C, which reaches its kernel too; nothing of it must be left."""
     os.killpg(process.pid, signal.SIGINT)
-    assert "Interrupted!" in process.communicate(timeout=60)[1] and process.returncode == 130
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    return said
+
+
+@pytest.mark.parametrize("marker", [".jupyter_cache", "begun"], ids=["while the kernel starts", "while a cell runs"])
+def test_ctrl_c_ends_the_build_in_a_word(book, marker):
+    begun = book / "_build" / "begun"
+    code = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(30)"
+    (book / "chapter.md").write_text(f"{HEADER}# Chapter\n\n{cell(code)}")
+    process = subprocess.Popen([*BUILD, book], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (book / "_build" / marker).exists():
+        time.sleep(0.1)
+    assert interrupted(process) == "Interrupted!\n"
+
+
+def test_ctrl_c_gives_the_terminal_its_cursor_back(book):
+    (book / "chapter.md").write_text(f"{HEADER}# Chapter\n\n{cell('import time; time.sleep(30)')}")
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [*BUILD, book], stdout=follower, stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(follower)
+    shown = b""
+    while b"running chapter" not in shown:
+        shown += os.read(leader, 4096)
+    assert interrupted(process) == "Interrupted!\n"
+    with contextlib.suppress(OSError):  # the other side is closed
+        while more := os.read(leader, 4096):
+            shown += more
+    os.close(leader)
+    hidden, back = b"\x1b[?25l", b"\x1b[?25h"
+    assert shown.rindex(back) > shown.rindex(hidden)
