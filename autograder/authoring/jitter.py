@@ -25,7 +25,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..judging.answers import known_learner, reference_learner
 from ..kit import fingerprint
-from ..kit.suite import VISIBLE_SEED, Test, failure
+from ..kit.recognise import left
+from ..kit.suite import VISIBLE_SEED, Test
 
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 SPAN = 2.0**-22  # relative; two of the steps between numbers of 32 bits
@@ -35,7 +36,10 @@ KEYS = (-7046029254386353131, -4417276706812531889)  # odd, with bits all over: 
 
 
 def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
-    """Return the fingerprint that a known mistake leaves in a visible test on any machine; None if it leaves none, or not the same each time."""
+    """Return the fingerprint that a known mistake leaves in a visible test on any machine.
+
+    None where it passes, and {} where it fails and leaves none, or not the same one each time.
+    """
     measured = _print(exercise_name, mistake, test) if test.measures else None
     if test.measures and _in_words(measured):
         return measured
@@ -45,8 +49,10 @@ def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
     except _Trains:
         found = again = _print(exercise_name, mistake, test)
         if not _in_words(found):
-            return None
-    return found if fingerprint.same(found, again, fingerprint.TOLERANCE / 4) else None
+            return {}
+    if found is again is None:
+        return None
+    return found if fingerprint.same(found, again, fingerprint.TOLERANCE / 4) else {}
 
 
 def _jittered(key: int, *what) -> dict | None:
@@ -55,8 +61,7 @@ def _jittered(key: int, *what) -> dict | None:
 
 
 def _print(exercise_name: str, mistake: str, test: Test) -> dict | None:
-    error = failure(test, known_learner(exercise_name, mistake), VISIBLE_SEED, reference_learner(exercise_name))
-    return fingerprint.of(error) if error else None
+    return left(test, known_learner(exercise_name, mistake), VISIBLE_SEED, reference_learner(exercise_name))
 
 
 def _in_words(print_: dict | None) -> bool:

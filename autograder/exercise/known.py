@@ -16,7 +16,7 @@ from ..errors import AuthorError
 from .edits import lines_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself only
 class KnownAnswer:
     """One known answer: its name, what it is, and the definitions that make it."""
 

@@ -12,8 +12,9 @@ from merge3 import Merge3
 
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
+from ..kit.recognise import Evidence, Suspect, leaves_the_same
 
-MOST_COMBINED = 60  # tried for one check: each runs a test
+MOST_COMBINED = 60  # tried for one answer: each runs a test
 
 
 @dataclass(frozen=True)
@@ -31,20 +32,21 @@ class CombinedMistakes:
         return None if both is None else cls(one, other, both)
 
 
-def likely_combinations(exercise: Exercise, check: str, failed: set[str], seen: set[str]) -> Iterator[CombinedMistakes]:
-    """Yield two mistakes at a time, combined into one answer, the likeliest first.
+def likely_combinations(exercise: Exercise, evidence: Evidence, suspects: dict[KnownAnswer, Suspect]) -> Iterator[CombinedMistakes]:
+    """Yield two mistakes at a time, combined into one answer, that may explain all wrong answers, the likeliest first.
 
-    `failed` are the checks that failed, `seen` the mistakes that were recognised in some of them:
-    a combination with one of these is likelier.
+    One that leaves the very result for which a check failed is likelier.
     """
-    if exercise.seconds is not None:  # its tests train: trying combinations would take longer than judging
+    if exercise.seconds is not None or not evidence.wrong:  # where tests train, trying combinations would take longer than judging
         return
 
     def fails(one: KnownAnswer, other: KnownAnswer) -> set[str]:
         return {*one.fails, *other.fails}
 
-    fitting = [two for two in combinations(exercise.mistakes, 2) if check in fails(*two) and fails(*two) >= failed]
-    fitting.sort(key=lambda two: (not {two[0].name, two[1].name} & seen, len(fails(*two) - failed)))
+    seen = {m for m, suspect in suspects.items() if any(leaves_the_same(suspect, failed) for failed in evidence.failed.values())}
+    free = [mistake for mistake in suspects if evidence.passed.isdisjoint(mistake.fails)]
+    fitting = [two for two in combinations(free, 2) if fails(*two) >= evidence.wrong]
+    fitting.sort(key=lambda two: (seen.isdisjoint(two), len(fails(*two) - evidence.failed.keys())))
     yield from islice(filter(None, (CombinedMistakes.of(exercise, *two) for two in fitting)), MOST_COMBINED)
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
-from ..kit import fingerprint
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome, Verdict
+from ..kit.recognise import Finding
 from ..kit.suite import Test, run_check
 from .answers import reference_learner
-from .naming import Finding, with_mistakes_named
+from .naming import with_mistakes_named
 
 
-def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Verdict]:
-    """Return the verdict on every check, or on these, in the notebook's order.
+def verdicts_on(
+    exercise: Exercise,
+    learner: Learner,
+    seed: int,
+    checks: Collection[str] | None = None,
+    mistakes: Iterable[KnownAnswer] | None = None,
+) -> list[Verdict]:
+    """Return the verdict on every check, or on these, in the notebook's order; with the names of known mistakes, or only of these.
 
     Mistakes are named by all the checks that fail: where only some are judged, these must be among them.
     """
@@ -22,10 +29,10 @@ def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collect
     # The visible tests of all checks come first: what a learner's code says there is shown, so it must have seen nothing hidden yet.
     for hidden in (False, True):
         for check in exercise.checks:
-            if (checks is None or check in checks) and (check not in found or found[check].passed):
+            if (checks is None or check in checks) and (check not in found or found[check].verdict.outcome is Outcome.PASSED):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
-    return with_mistakes_named(exercise, list(found.values()), seed)
+    return with_mistakes_named(exercise, list(found.values()), learner, seed, exercise.mistakes if mistakes is None else mistakes)
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:
@@ -39,6 +46,4 @@ def outcome_of(exercise: Exercise, check: str, learner: Learner, seed: int) -> O
 
 
 def _finding(exercise: Exercise, check: str, tests: list[Test], learner: Learner, seed: int) -> Finding:
-    # Only the fingerprint of the error is kept: the answer in it may have 64 MB, and each check may have one.
-    result = run_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check])
-    return Finding(result.verdict, result.test, fingerprint.of(result.error) if result.error else None)
+    return Finding.of(run_check(check, tests, learner, seed, reference_learner(exercise.name), exercise.checks[check]))
