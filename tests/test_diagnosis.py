@@ -15,10 +15,10 @@ from autograder.judging.combined import CombinedMistakes
 from autograder.judging.verdicts import verdicts_on
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
-from autograder.kit.fingerprint import Suspect
 from autograder.kit.forbidden import NoGuard
-from autograder.kit.learner import local
+from autograder.kit.learner import Learner, local
 from autograder.kit.outcome import Outcome, Verdict, Wrong
+from autograder.kit.recognise import Evidence, Finding, Suspect, left, mistakes_by_check
 from autograder.kit.suite import VISIBLE_SEED, run_check
 
 MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
@@ -34,25 +34,34 @@ def judged(name: str, mistake: str) -> list[Verdict]:
 def test_judge_names_every_mistake(name, mistake):
     verdicts = [v for v in judged(name, mistake) if v.outcome is not Outcome.PASSED]
     assert {v.check for v in verdicts} == set(next(m for m in exercises.load(name).mistakes if m.name == mistake).fails)
-    # In one check two mistakes may have the same output; over all checks the right one is named.
-    assert mistake in {v.mistake.name for v in verdicts if v.mistake}
+    assert {v.mistake.name for v in verdicts if v.mistake} <= {mistake}
     assert [v.check for v in verdicts if v.outcome is Outcome.WRONG and not v.mistake] == []
+
+
+def suspects_of_learners(name: str) -> list[Suspect]:
+    """The known mistakes as learners' notebooks know them, and nothing else."""
+    return [Suspect.from_facts(each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
+
+
+def named_in_notebook(name: str, learner: Learner) -> tuple[dict[str, Finding], dict[str, Suspect]]:
+    """What the visible tests find, by check, and the mistakes that explain it."""
+    exercise = exercises.load(name)
+    tests = [test for test in exercise.tests if not (test.hidden or test.gpu)]
+    ran = {check: run_check(check, [t for t in tests if t.check == check], learner, VISIBLE_SEED) for check in exercise.checks}
+    findings = {check: Finding.of(each) for check, each in ran.items()}
+    evidence = Evidence(list(findings.values()), tests, lambda test: left(test, learner, VISIBLE_SEED))
+    return findings, mistakes_by_check(evidence, suspects_of_learners(name))
 
 
 @pytest.mark.parametrize("name, mistake", MISTAKES)
 def test_notebook_names_what_its_visible_tests_see(name, mistake):
     """By the fingerprints that learners receive, and nothing else."""
-    exercise = exercises.load(name)
-    suspects = [Suspect(**each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
-    learner = known_learner(name, mistake)
-    tests = {check: [t for t in exercise.tests if t.check == check and not t.hidden and not t.gpu] for check in exercise.checks}
-    ran = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
-    failed = {check: each for check, each in ran.items() if each.error}
-    for check, each in failed.items():
-        named = fingerprint.recognise(check, each.test.name, fingerprint.of(each.error), lambda: set(failed), suspects)
-        assert named or each.error.outcome is not Outcome.WRONG
+    findings, named = named_in_notebook(name, known_learner(name, mistake))
+    failed = {check: each.verdict.outcome for check, each in findings.items() if each.verdict.outcome is not Outcome.PASSED}
+    assert {suspect.name for suspect in named.values()} <= {mistake}
+    assert {check for check, outcome in failed.items() if outcome is Outcome.WRONG} <= named.keys()
     # What `check()` says is what the judge says, as far as visible tests go.
-    assert set(failed) <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
+    assert failed.keys() <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
 
 
 @pytest.mark.parametrize("name, variant", VARIANTS)

@@ -8,14 +8,10 @@ import tomllib
 import pytest
 import yaml
 
-from autograder.exercise.reading import load
 from autograder.judging.answers import known_learner
-from autograder.judging.naming import suspect
-from autograder.kit import fingerprint
-from autograder.kit.outcome import Outcome
 from autograder.kit.show import as_text
-from autograder.kit.suite import VISIBLE_SEED, run_check
 from tests.conftest import ROOT
+from tests.test_diagnosis import named_in_notebook
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -41,15 +37,8 @@ def test_course_ends_with_two_paths_and_what_to_do_next():
 
 def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     (shown,) = re.findall(r"^>>> check\(\"scale\"\)\n(.*?)\n```", README, re.DOTALL | re.MULTILINE)
-    exercise = load("single_head")
-    learner = known_learner("single_head", "no_scale")
-    tests = {check: [t for t in exercise.tests if t.check == check and not t.hidden and not t.gpu] for check in exercise.checks}
-    judged = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
-    failed = {check for check, each in judged.items() if each.verdict.outcome is not Outcome.PASSED}
-    scale = judged["scale"]
-    suspects = [suspect(exercise, mistake, [scale.test], VISIBLE_SEED) for mistake in exercise.mistakes]
-    named = fingerprint.recognise("scale", scale.test.name, fingerprint.of(scale.error), lambda: failed, suspects)
-    assert as_text(scale.verdict.with_mistake(named)) == shown
+    findings, named = named_in_notebook("single_head", known_learner("single_head", "no_scale"))
+    assert as_text(findings["scale"].verdict.with_mistake(named["scale"].named)) == shown
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

@@ -64,22 +64,25 @@ class Failed:
     outcome: Outcome
     test: str
     print: dict
-    tests: list[str]  # all of the check's, but for those that measure: these take a second each
 
 
 class Evidence:
     """What is known of an answer: the checks that it passed, those that it failed, and what it leaves in a test when it is asked."""
 
     def __init__(self, findings: Iterable[Finding], tests: list[Test], ask: Callable[[Test], dict | None]):
-        self._tests = {test.name: test for test in tests if not (test.gpu or test.measures)}
+        self._tests = {test.name: test for test in tests if not (test.gpu or test.measures)}  # to measure takes a second
         self._ask = ask
         self.passed = {f.verdict.check for f in findings if f.verdict.outcome is Outcome.PASSED}
-        self.failed = {f.verdict.check: self._failed(f) for f in findings if f.test and f.verdict.outcome is not Outcome.NO_ANSWER}
+        self.failed = {
+            f.verdict.check: Failed(f.verdict.outcome, f.test, f.print or {})
+            for f in findings
+            if f.test and f.verdict.outcome is not Outcome.NO_ANSWER
+        }
         self._left: dict[str, dict | None] = {each.test: each.print for each in self.failed.values()}
 
-    def _failed(self, finding: Finding) -> Failed:
-        of_check = [name for name, test in self._tests.items() if test.check == finding.verdict.check]
-        return Failed(finding.verdict.outcome, finding.test, finding.print or {}, of_check)
+    def tests_of(self, check: str) -> list[str]:
+        """Return the tests of a check in which an answer may be asked again."""
+        return [name for name, test in self._tests.items() if test.check == check]
 
     @property
     def wrong(self) -> set[str]:
@@ -112,12 +115,17 @@ def mistakes_by_check(evidence: Evidence, suspects: Iterable[Suspect]) -> dict[s
 
 def fits(suspect: Suspect, evidence: Evidence) -> bool:
     """Return whether a mistake contradicts nothing that passed, and does what the answer does in all checks that it fails."""
-    if not evidence.passed.isdisjoint(suspect.fails):
-        return False
     failed = [check for check in suspect.fails if check in evidence.failed and not _raised_instead(suspect, evidence.failed[check])]
-    return any(leaves_the_same(suspect, evidence.failed[check]) for check in failed) and all(
-        explains(suspect, check, evidence) for check in failed
+    return (
+        any(leaves_the_same(suspect, evidence.failed[check]) for check in failed)
+        and not any(_fails(suspect, check, evidence) for check in evidence.passed.intersection(suspect.fails))
+        and all(explains(suspect, check, evidence) for check in failed)
     )
+
+
+def _fails(suspect: Suspect, check: str, evidence: Evidence) -> bool:
+    """Return whether a mistake fails one of the tests of a check; the hidden ones may not be among them."""
+    return any(suspect.left(test) is not None for test in evidence.tests_of(check))
 
 
 def leaves_the_same(suspect: Suspect, found: Finding | Failed) -> bool:
@@ -127,9 +135,9 @@ def leaves_the_same(suspect: Suspect, found: Finding | Failed) -> bool:
 
 def explains(suspect: Suspect, check: str, evidence: Evidence) -> bool:
     """Return whether a mistake does what the answer does in all tests of a check that failed."""
-    failed = evidence.failed[check]
     # The test that is known comes first: where it tells them apart, no other runs.
-    return all(_agree(evidence.left(test), suspect.left(test)) for test in [failed.test, *failed.tests])
+    tests = [evidence.failed[check].test, *evidence.tests_of(check)]
+    return all(_agree(evidence.left(test), suspect.left(test)) for test in tests)
 
 
 def _agree(of_answer: dict | None, of_mistake: dict | None) -> bool:

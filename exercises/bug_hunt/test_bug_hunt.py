@@ -125,6 +125,13 @@ def test_one_of_two_keys_is_hidden(learner):
 
 
 @visible("mask")
+def test_hidden_key_matches_better(learner):
+    """The scores are -2000, -1000 and 1000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[-2000.0], [-1000.0], [1000.0]]), torch.tensor([[1.0], [3.0], [50.0]])
+    expect(learner.attend(torch.ones(1, 1), key, value, torch.tensor([[True, True, False]])), torch.tensor([[3.0]]), "output")
+
+
+@visible("mask")
 def test_hidden_key_matches_far_better(learner):
     """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
     key, value = torch.tensor([[-102_000.0], [-101_000.0], [100_000.0]]), torch.tensor([[1.0], [3.0], [50.0]])
@@ -155,6 +162,14 @@ def test_two_of_three_and_none_of_three(learner):
     """The first query sees two equal scores, the second nothing at all. What are softmax's weights when all numbers of a row are equal, however negative they are?"""
     scores, mask = torch.zeros(2, 3, dtype=torch.float16), torch.tensor([[True, True, False], [False, False, False]])
     expect(learner.masked_softmax(scores, mask), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]], dtype=torch.float16), "weights")
+
+
+@visible("blind")
+def test_all_scores_far_below_zero(learner):
+    """The scores are -60000, -50000 and -60000, and the last one is hidden. Which number lies below all of them, in every type?"""
+    for dtype in (torch.float16, torch.float32):
+        scores, mask = torch.tensor([[-60_000.0, -50_000.0, -60_000.0]], dtype=dtype), torch.tensor([[True, True, False]])
+        expect(learner.masked_softmax(scores, mask), torch.tensor([[0.0, 1.0, 0.0]], dtype=dtype), "weights")
 
 
 @visible("blind")

@@ -51,6 +51,15 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     expect(attention(x, context), first, "output of the second call")
 
 
+@visible("who_asks")
+def test_matches_of_one_and_three_thousand(learner):
+    """The matches are 1000 and 3000, and their powers of e too large for any float. What does a softmax do about that?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[100.0, 7.0, 8.0]]), torch.tensor([[10.0, 1.0, 2.0], [30.0, 3.0, 4.0]])
+    expect(attention(x, context), torch.tensor([[3.0, 4.0]]), "output")
+
+
 @visible("scale")
 def test_matches_of_four_and_eight(learner):
     """Matches of 4 and 8 must reach softmax as scores of 2 and 4, for d_k is 4. What is the square root of d_k for?"""

@@ -73,6 +73,23 @@ def test_a_mask_for_each_sentence(learner):
 
 
 @visible("mask")
+def test_a_mask_for_each_of_three_sentences(learner):
+    """Three sentences bring a mask each, and there are two heads. Which of the axes of the scores does the mask's first axis belong to?"""
+    mask = torch.tensor([[[True, True]], [[True, False]], [[False, True]]])
+    value = torch.tensor([1.0, 3.0]).reshape(1, 1, 2, 1).expand(3, 2, 2, 1)
+    came = learner.grouped_attention(torch.zeros(3, 2, 1, 1), torch.zeros(3, 2, 2, 1), value, mask)
+    expect(came, torch.tensor([2.0, 1.0, 3.0]).reshape(3, 1, 1, 1).expand(3, 2, 1, 1), "output")
+
+
+@visible("mask")
+def test_hidden_key_that_matches_better(learner):
+    """The scores are -2000, -1000 and 1000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
+    key, value = torch.tensor([[[[-2000.0], [-1000.0], [1000.0]]]]), torch.tensor([[[[1.0], [3.0], [50.0]]]])
+    mask = torch.tensor([[True, True, False]])
+    expect(learner.grouped_attention(torch.ones(1, 2, 1, 1), key, value, mask), torch.full((1, 2, 1, 1), 3.0), "output")
+
+
+@visible("mask")
 def test_hidden_key_that_matches_far_better(learner):
     """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
     key, value = torch.tensor([[[[-102_000.0], [-101_000.0], [100_000.0]]]]), torch.tensor([[[[1.0], [3.0], [50.0]]]])

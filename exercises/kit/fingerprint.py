@@ -7,14 +7,12 @@ recognise an output, too little to rebuild it, let alone the code behind it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .outcome import Named, Raised, Wrong
+from .outcome import Raised, Wrong
 from .values import small
 
 SUMS = 4
@@ -23,17 +21,6 @@ DIGITS, PLACES = 5, 6  # of numbers: significant ones, and behind the point
 MOST_PARTS = 8  # of a tuple, and of one within it
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
 NAN, INFINITY, MINUS_INFINITY = 7.7, 5e3, -3e3  # numbers in their place, so that these leave a print too
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A known mistake as it is recognised: the checks that it fails, and by test the fingerprint that it leaves."""
-
-    name: str
-    title: str
-    hint: str
-    fails: list[str]
-    prints: dict[str, dict]
 
 
 def of(error: Exception) -> dict | None:
@@ -74,16 +61,3 @@ def same(one, other, tolerance: float = TOLERANCE) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return abs(one - other) <= tolerance * (1 + abs(other))
     return one is not None and one == other
-
-
-def recognise(check: str, test: str, print_: dict | None, failed: Callable[[], set[str]], suspects: list[Suspect]) -> Named | None:
-    """Return the known mistake whose output this was, or None.
-
-    Where several left the same print, the one is named whose list of failed checks agrees best
-    with what `failed` says of the submission; it is asked only then, for it may take a while.
-    """
-    found = [each for each in suspects if check in each.fails and same(print_, each.prints.get(test))]
-    if len(found) > 1:
-        others = failed()
-        found.sort(key=lambda each: len(others ^ set(each.fails)))
-    return Named(found[0].name, found[0].title, found[0].hint) if found else None

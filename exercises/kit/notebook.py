@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
-from . import fingerprint
 from .cells import ANSWER, CHECK, SETUP, TRY, Cell, run_here
-from .fingerprint import Suspect
 from .forbidden import Guard, names
 from .hints import Hinter
 from .learner import Learner, local
 from .maps import maps
 from .outcome import Outcome, Verdict
 from .progress import Progress
+from .recognise import Evidence, Finding, Suspect, leaves_the_same, left, mistakes_by_check
 from .show import as_html, as_text, display
 from .source import defined_names
 from .suite import VISIBLE_SEED, CheckResult, load_tests, run_check, tests_of
@@ -27,7 +28,7 @@ class Checker:
     def __init__(self, folder: Path):
         about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
         self._points: dict[str, float] = about["points"]
-        self._suspects = [Suspect(**mistake) for mistake in about["mistakes"]]
+        self._suspects = [Suspect.from_facts(mistake) for mistake in about["mistakes"]]
         self._guard = Guard(names(about["forbidden"]))
         self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
         self._progress = Progress(folder)
@@ -37,31 +38,33 @@ class Checker:
         """Show what becomes of one check, or of all of them."""
         if name is not None and name not in self._points:
             raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
-        results = [self._result(each) for each in ([name] if name else self._points)]
-        verdicts = [self._named(each) for each in results]
+        results = {each: self._result(each) for each in ([name] if name else self._points)}
+        verdicts = self._named(results)
         self._progress.remember(verdicts)
-        for verdict, each in zip(verdicts, results):
+        for verdict, each in zip(verdicts, results.values()):
             self._show(verdict, maps(each.error), self._so_far() if name else "")
         if name is None:
             self._show_total(verdicts)
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
 
-    def _named(self, result: CheckResult) -> Verdict:
-        """Return the verdict on one check, with the mistake's name if it is a known one."""
-        verdict, print_ = result.verdict, fingerprint.of(result.error) if result.error else None
-        if result.test is None or print_ is None:
-            return verdict
-        return verdict.with_mistake(fingerprint.recognise(verdict.check, result.test.name, print_, self._failed, self._suspects))
-
-    def _failed(self) -> set[str]:
-        return {name for name in self._points if self._result(name).verdict.outcome is not Outcome.PASSED}
+    def _named(self, results: dict[str, CheckResult]) -> list[Verdict]:
+        """Return the verdicts, with the names of known mistakes where these explain what the visible tests of all checks see."""
+        findings = {check: Finding.of(each) for check, each in results.items()}
+        if not any(leaves_the_same(suspect, finding) for suspect in self._suspects for finding in findings.values()):
+            return [each.verdict for each in results.values()]
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # what the learner's code prints has been read once
+            others = [Finding.of(self._result(check)) for check in self._points if check not in results]
+            evidence = Evidence([*findings.values(), *others], self._tests, lambda test: left(test, self._learner(), VISIBLE_SEED))
+            found = mistakes_by_check(evidence, self._suspects)
+        return [each.verdict.with_mistake(found[check].named if check in found else None) for check, each in results.items()]
 
     def _result(self, name: str) -> CheckResult:
-        namespace = sys.modules["__main__"].__dict__
-        learner = local(namespace, self._guard)
         tests = [test for test in self._tests if test.check == name and not test.gpu]
-        return run_check(name, tests, learner, VISIBLE_SEED, max_points=self._points[name])
+        return run_check(name, tests, self._learner(), VISIBLE_SEED, max_points=self._points[name])
+
+    def _learner(self) -> Learner:
+        return local(sys.modules["__main__"].__dict__, self._guard)
 
     def _show(self, verdict: Verdict, picture: str, so_far: str) -> None:
         is_passed = verdict.outcome is Outcome.PASSED

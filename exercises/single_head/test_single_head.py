@@ -90,6 +90,14 @@ def test_output_is_the_average_of_the_values(learner):
     expect(output, torch.tensor([[2.0, 15.0]]), "output")
 
 
+@visible("output")
+def test_output_for_matches_of_one_and_three_thousand(learner):
+    """The matches are 1000 and 3000, and their powers of e too large for any float. Does your attention take its weights from your softmax?"""
+    query, key, value = torch.tensor([[100.0]]), torch.tensor([[10.0], [30.0]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, torch.tensor([[3.0, 4.0]]), "output")
+
+
 @visible("batch")
 def test_two_axes_before_the_last_two(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""

@@ -155,7 +155,7 @@ class mask_of_minus_twenty:
     """Hidden scores became -20, and a key that may be seen can have a lower one."""
 
     fails = ["mask"]
-    hint = "Every key that is seen has the score -50. Who gets the weight then, if hidden keys have -20?"
+    hint = "Every key that is seen has a score of -1,000 or less. Who gets the weight then, if hidden keys have -20?"
 
     def attend(query, key, value, mask):
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -166,7 +166,7 @@ class mask_of_minus_ten_thousand:
     """Hidden scores became -10,000, and a key that may be seen can have a lower one."""
 
     fails = ["mask"]
-    hint = "Every key that is seen has the score -100,000. Who gets the weight then, if hidden keys have -10,000?"
+    hint = "Every key that is seen has a score below -100,000. Who gets the weight then, if hidden keys have -10,000?"
 
     def attend(query, key, value, mask):
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])

@@ -67,6 +67,15 @@ def test_fresh_readers_where_all_sizes_agree(learner, reference, draw):
     expect(_attention(learner, weights)(x, context), _attention(reference, weights)(x, context), "output")
 
 
+@visible("who_asks")
+def test_matches_of_one_and_three_thousand(learner):
+    """The matches are 1000 and 3000, and their powers of e too large for any float. What does a softmax do about that?"""
+    one = torch.eye(3)[:, :1]
+    attention = _attention(learner, {"w_query": one, "w_key": one, "w_value": torch.eye(3)[:, 1:]})
+    x, context = torch.tensor([[100.0, 7.0, 8.0]]), torch.tensor([[10.0, 1.0, 2.0], [30.0, 3.0, 4.0]])
+    expect(attention(x, context), torch.tensor([[3.0, 4.0]]), "output")
+
+
 @hidden("who_asks")
 def test_matches_of_thousands_in_the_context(learner, reference, draw):
     """The matches are in the thousands, and their powers of e too large for any float. What does a softmax do about that?"""

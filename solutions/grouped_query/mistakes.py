@@ -235,7 +235,7 @@ class hidden_keys_at_minus_twenty:
     """The scores of hidden keys became -20, and a key that may be seen can have a lower one."""
 
     fails = ["mask"]
-    hint = "Every key that is seen has the score -50. Who gets the weight then, if hidden keys have -20?"
+    hint = "Every key that is seen has a score of -1,000 or less. Who gets the weight then, if hidden keys have -20?"
 
     def grouped_attention(query, key, value, mask=None):
         if query.shape[1] % key.shape[1]:
@@ -251,7 +251,7 @@ class hidden_keys_at_minus_ten_thousand:
     """The scores of hidden keys became -10,000, and a key that may be seen can have a lower one."""
 
     fails = ["mask"]
-    hint = "Every key that is seen has the score -100,000. Who gets the weight then, if hidden keys have -10,000?"
+    hint = "Every key that is seen has a score below -100,000. Who gets the weight then, if hidden keys have -10,000?"
 
     def grouped_attention(query, key, value, mask=None):
         if query.shape[1] % key.shape[1]:

@@ -147,6 +147,14 @@ def test_fresh_outputs(learner, reference, draw):
         expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
 
 
+@visible("output")
+def test_output_for_matches_of_one_and_three_thousand(learner):
+    """The matches are 1000 and 3000, and their powers of e too large for any float. Does your attention take its weights from your softmax?"""
+    query, key, value = torch.tensor([[100.0]]), torch.tensor([[10.0], [30.0]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    expect(output, torch.tensor([[3.0, 4.0]]), "output")
+
+
 @hidden("output")
 def test_output_for_matches_of_thousands(learner, reference, draw):
     """The matches are in the thousands, and their powers of e too large for any float. Does your attention take its weights from your softmax?"""
