@@ -1,5 +1,6 @@
 """What a public project says of itself agrees with what it does."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,10 +9,11 @@ import tomllib
 import pytest
 import yaml
 
+from autograder.authoring.release import EXERCISES
 from autograder.exercise.reading import load
 from autograder.judging.answers import known_learner
-from autograder.judging.naming import suspect
 from autograder.kit import fingerprint
+from autograder.kit.fingerprint import Suspect
 from autograder.kit.outcome import Outcome
 from autograder.kit.show import as_text
 from autograder.kit.suite import VISIBLE_SEED, run_check
@@ -47,7 +49,7 @@ def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     judged = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
     failed = {check for check, each in judged.items() if each.verdict.outcome is not Outcome.PASSED}
     scale = judged["scale"]
-    suspects = [suspect(exercise, mistake, [scale.test], VISIBLE_SEED) for mistake in exercise.mistakes]
+    suspects = [Suspect(**each) for each in json.loads((EXERCISES / "single_head" / "exercise.json").read_text())["mistakes"]]
     named = fingerprint.recognise("scale", scale.test.name, fingerprint.of(scale.error), lambda: failed, suspects)
     assert as_text(scale.verdict.with_mistake(named)) == shown
 
