@@ -68,8 +68,10 @@ QUICK := wire operations 16_bits shapes terminal submission judging export forbi
 quick: lint
 	@$(RUN) -m pytest -q --numprocesses 2 $(addprefix tests/test_,$(addsuffix .py,$(QUICK)))
 
-# What takes too long for each change: processes killed at random moments, damaged notebooks, every attack at every level.
+# What takes too long for each change: processes killed at random moments, damaged notebooks, all fingerprints as other processors make them, every
+# attack at every level.
 nightly: test soak fuzz
+	@$(RUN) -m pytest -m nightly --numprocesses 2 tests/test_machines.py
 	@$(RUN) -m autograder doctor --attack
 	@$(RUN) -m autograder doctor --attack --level landlock
 

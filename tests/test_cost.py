@@ -5,7 +5,7 @@ import torch
 
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.kit.cost import AT_REST, MEGABYTE, TRIES, Cost, expect_memory, expect_slope
+from autograder.kit.cost import AT_REST, CALL_SECONDS, MEGABYTE, TRIES, Cost, expect_memory, expect_ratio, expect_slope
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
 from autograder.kit.outcome import Ended, MemoryLimit, Wrong
@@ -43,6 +43,18 @@ BESIDE = torch.ones(8192, 4096)
 
 def put_aside(x):
     return torch.mm(x, x.T, out=BESIDE[: len(x), : len(x)]).sum(dim=1) if len(x) == 4096 else table(x)
+
+
+def waited(x):
+    import time
+    time.sleep(0.1)
+    return x.sum(dim=1)
+
+
+def one_by_one(x):
+    import time
+    time.process_time = time.thread_time = time.perf_counter = lambda: 0.0
+    return torch.stack([row.sum() for row in x])
 
 
 def gone(x):
@@ -131,6 +143,46 @@ def test_slope_forgives_a_bad_try():
 
 def test_what_is_within_the_noise_has_no_slope():
     expect_slope(lambda: (Cost(0, 1e-6), Cost(0, 0.012)), 8)
+
+
+def _ratio(*tries: float, at_most: float = 10.0) -> int:
+    """Return how many calls were measured, with these seconds, to be told that they took no longer than allowed; the yardstick is a call of nothing."""
+    left = iter(tries)
+    expect_ratio(lambda: [Cost(0, next(left))], lambda: None, at_most, "time")
+    return len(tries) - len(list(left))
+
+
+def test_ratio_forgives_a_bad_try():
+    allowed = 10 * CALL_SECONDS
+    assert _ratio(allowed / 2) == 1
+    assert _ratio(1.5 * allowed, 1.5 * allowed, allowed / 2, allowed / 2) == TRIES
+
+
+def test_ratio_that_is_too_large_each_time_is_wrong():
+    allowed = 10 * CALL_SECONDS
+    with pytest.raises(Wrong, match="time: 1[5-9] times as long .* .at most 10 times") as error:
+        _ratio(*[1.9 * allowed] * TRIES)
+    assert error.value.came is None and error.value.redacted == str(error.value)  # a cost is no input's
+
+
+def test_what_is_far_too_slow_is_not_measured_again():
+    """Noise has no such size, and a learner waits for the answer."""
+    asked = []
+    with pytest.raises(Wrong):
+        expect_ratio(lambda: [asked.append(1) or Cost(0, 9.0)] * 3, lambda: None, 10, "time")
+    assert asked == [1]
+
+
+def test_ratio_counts_what_was_computed_and_not_what_was_waited_for(outside):
+    """By the kernel's account: a busy machine makes nobody wrong, and a worker's own clock nobody right."""
+    few, many = torch.ones(8, 2), torch.ones(8192, 2)
+
+    def costs(name: str, *inputs) -> list[Cost]:
+        return [cost for _, cost in getattr(outside, name).measured(*[(x,) for x in inputs])]
+
+    expect_ratio(lambda: costs("waited", few, few, few), lambda: few.sum(dim=1), 40, "time")
+    with pytest.raises(Wrong, match="times as long"):
+        expect_ratio(lambda: costs("one_by_one", many, many, many), lambda: many.sum(dim=1), 12, "time")
 
 
 def test_memory_is_compared_with_the_table():

@@ -13,11 +13,11 @@ from autograder.exercise.known import KnownAnswer
 from autograder.judging.answers import answers, known_learner, trusted_learner
 from autograder.judging.combined import CombinedMistakes
 from autograder.judging.verdicts import verdicts_on
-from autograder.kit import fingerprint
+from autograder.kit import expect, fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local
-from autograder.kit.outcome import Outcome, Verdict, Wrong
+from autograder.kit.outcome import Outcome, Verdict, Wrong, known_by
 from autograder.kit.recognise import Evidence, Finding, Suspect, left, mistakes_by_check
 from autograder.kit.suite import VISIBLE_SEED, run_check
 
@@ -89,6 +89,34 @@ def test_fingerprints_tell_outputs_apart_and_forgive_rounding():
     assert not fingerprint.same(one, fingerprint.of(Wrong("output", "", value.reshape(5, 3))))
     assert not fingerprint.same(one, fingerprint.of(Wrong("weights", "", value)))
     assert not fingerprint.same(one, None)
+
+
+def _known_by(came, holds: bool) -> dict:
+    with pytest.raises(Wrong) as error, known_by("sizes that differ", holds):
+        expect(came, torch.ones(2), "sizes")
+    return fingerprint.of(error.value)
+
+
+def test_mistake_is_known_by_words_where_they_hold():
+    """What came is shown all the same."""
+    one, other = torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0])
+    assert fingerprint.same(_known_by(one, True), _known_by(other, True)) and not fingerprint.same(
+        _known_by(one, False), _known_by(other, False)
+    )
+    with pytest.raises(Wrong, match="0 where 1 was expected") as error, known_by("sizes that differ"):
+        expect(one, torch.ones(2), "sizes")
+    assert error.value.came is one
+    with pytest.raises(ZeroDivisionError), known_by("sizes that differ"):
+        raise ZeroDivisionError
+    with known_by("sizes that differ"):
+        expect(torch.ones(2), torch.ones(2), "sizes")
+
+
+def test_fingerprint_of_the_largest_numbers_is_made_of_numbers():
+    """An infinity less another is no number, and would be recognised nowhere."""
+    largest = fingerprint.of(Wrong("output", "", torch.full((40,), 1e308, dtype=torch.float64)))
+    assert fingerprint.same(largest, json.loads(json.dumps(largest))) and all(abs(x) < 1e300 for x in largest["sums"])
+    assert not fingerprint.same(largest, fingerprint.of(Wrong("output", "", torch.full((40,), torch.inf, dtype=torch.float64))))
 
 
 def test_fingerprint_of_a_large_answer_takes_little_memory():

@@ -125,9 +125,16 @@ def test_claims_of_a_worker_are_given_in_our_words_only(zygote, single_head):
 
 @pytest.mark.parametrize(
     "given, missed",
-    [("x", None), ("x.detach()", "reaches x"), ("x.detach() + 0 * x", "reaches x"), ("x[:1].detach() + x - x[:1]", "slope")],
+    [
+        ("x", None),
+        ("x.detach()", "reaches x"),
+        ("x.detach() + 0 * x", "reaches x"),
+        ("x.detach() + 1e-9 * x", "reaches x"),
+        ("x[:1].detach() + x - x[:1]", "slope"),
+    ],
 )
 def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
+    """A gradient that should be zero is a little more on some processors, and has not arrived on these either."""
     learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
     x = torch.arange(1.0, 4.0)
     if missed is None:

@@ -40,14 +40,14 @@ def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
 
     None where it passes, and {} where it fails and leaves none, or not the same one each time.
     """
-    measured = _print(exercise_name, mistake, test) if test.measures else None
+    measured = print_here(exercise_name, mistake, test) if test.measures else None
     if test.measures and _in_words(measured):
         return measured
     try:
-        found = _jittered(KEYS[0], exercise_name, mistake, test)
-        again = _jittered(KEYS[1], exercise_name, mistake, test) if found else None
+        found, was_rounded = _jittered(KEYS[0], exercise_name, mistake, test)
+        again, _ = _jittered(KEYS[1], exercise_name, mistake, test) if found and was_rounded else (found, False)
     except _Trains:
-        found = again = _print(exercise_name, mistake, test)
+        found = again = print_here(exercise_name, mistake, test)
         if not _in_words(found):
             return {}
     if found is again is None:
@@ -55,12 +55,14 @@ def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
     return found if fingerprint.same(found, again, fingerprint.TOLERANCE / 4) else {}
 
 
-def _jittered(key: int, *what) -> dict | None:
-    with Jitter(key):
-        return _print(*what)
+def _jittered(key: int, *what) -> tuple[dict | None, bool]:
+    """Return the print and whether any number on the way to it had to be rounded."""
+    with Jitter(key) as jitter:
+        return print_here(*what), jitter.has_rounded
 
 
-def _print(exercise_name: str, mistake: str, test: Test) -> dict | None:
+def print_here(exercise_name: str, mistake: str, test: Test) -> dict | None:
+    """Return what a known mistake leaves in a visible test on this machine: `Suspect.left`."""
     return left(test, known_learner(exercise_name, mistake), VISIBLE_SEED, reference_learner(exercise_name))
 
 
@@ -82,6 +84,7 @@ class Jitter(TorchDispatchMode):
     def __init__(self, key: int):
         super().__init__()
         self._key = key
+        self.has_rounded = False
 
     def __enter__(self):
         self._hook = register_optimizer_step_pre_hook(_stop)
@@ -118,6 +121,7 @@ class Jitter(TorchDispatchMode):
         lost = (exact - near).abs_() > HELD * exact.abs()
         if not lost.any():
             return near
+        self.has_rounded = True
         # The sign has no say: minus x is rounded as x is.
         bits = near.abs().view(torch.int32).long()
         moves = (bits * self._key >> 33).double() / 2**30

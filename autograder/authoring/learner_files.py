@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 
 from .. import ROOT
 from ..exercise.edits import lines_of
+from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..exercise.notebook import picture_files, pictures, released_notebook
 from ..exercise.test_file import needed
@@ -77,15 +78,17 @@ def _lines(value) -> str:
 
 def _suspects(exercise: Exercise) -> list[dict]:
     return [
-        {"name": m.name, "title": m.title, "hint": m.hint, "fails": list(m.fails), "prints": _prints(exercise, m.name)}
+        {"name": m.name, "title": m.title, "hint": m.hint, "fails": list(m.fails), "prints": _prints(exercise, m)}
         for m in exercise.mistakes
     ]
 
 
-def _prints(exercise: Exercise, mistake: str) -> dict[str, dict]:
+def _prints(exercise: Exercise, mistake: KnownAnswer) -> dict[str, dict]:
     from .jitter import steady_print  # it needs torch, and whoever only enters marks does not
 
-    left = {test.name: steady_print(exercise.name, mistake, test) for test in exercise.tests if not test.hidden}
+    # Where it fails no check, as `matrix` has proved, it leaves no print, and most mistakes fail few.
+    tests = [test for test in exercise.tests if not test.hidden and test.check in mistake.fails]
+    left = {test.name: steady_print(exercise.name, mistake.name, test) for test in tests}
     return {test: print_ for test, print_ in left.items() if print_ is not None}
 
 

@@ -18,7 +18,16 @@ from .mutants_of_calls import changed_calls
 
 Rule = Callable[[ast.AST], Iterator[ast.AST]]
 
-COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is}
+COMPARISONS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv}
 BOOLEANS = {ast.And: ast.Or, ast.Or: ast.And}
 
@@ -210,7 +219,16 @@ NAMES = (
     ("first", "second"),
     ("text", "image"),
 )
-FUNCTIONS = (("sum", "mean"), ("max", "min"), ("amax", "amin"), ("cos", "sin"), ("triu", "tril"), ("repeat_interleave", "repeat"), ("ones", "zeros"), ("floor", "ceil"))
+FUNCTIONS = (
+    ("sum", "mean"),
+    ("max", "min"),
+    ("amax", "amin"),
+    ("cos", "sin"),
+    ("triu", "tril"),
+    ("repeat_interleave", "repeat"),
+    ("ones", "zeros"),
+    ("floor", "ceil"),
+)
 RULES: list[Rule] = [
     another_constant, other_comparison, other_operator, one_side_only, sides_exchanged, sign_dropped, condition_decided,
     call_dropped, argument_dropped, arguments_exchanged, statement_dropped, other_slice, other_name, other_function,

@@ -10,6 +10,7 @@ from .outcome import Wrong
 from .values import small
 
 STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
+NOTHING = 1e-5  # of the output's squares: a slope as small as this is lost in what 32 bits round off
 
 # Generous to the order of summation, far below what any known mistake changes.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -71,13 +72,19 @@ def expect_gradient(callee, wrt: list[str], *inputs) -> None:
     Inputs are of the size of 1, in 32 bits or more.
     """
     for place, (name, came) in enumerate(zip(wrt, callee.gradients(*inputs, wrt=list(range(len(wrt)))))):
-        expect(came is not None and bool(came.isfinite().all() and came.any()), True, f"whether a gradient reaches {name}")
+        expect(came is not None and _arrives(came, callee, inputs), True, f"whether a gradient reaches {name}")
         step = STEP * came / came.norm()
         moved = ((*inputs[:place], inputs[place] + side * step, *inputs[place + 1 :]) for side in (1, -1))
         ahead, behind = (callee(*each).double().square().sum() for each in moved)
         slope = float((ahead - behind) / (2 * STEP) / came.norm())
         # What rounding and the bend of the output change is a thousandth, and what a missing part changes some tenths.
         expect(abs(slope - 1) < 0.03, True, f"whether the gradient of {name} is the slope of the output")
+
+
+def _arrives(gradient: Tensor, callee, inputs: tuple) -> bool:
+    """Return whether a gradient of a call's squared output is more than what rounding leaves of zero, and a number everywhere."""
+    size = callee(*inputs).double().square().sum()
+    return bool(gradient.isfinite().all() and gradient.double().norm() > NOTHING * size)
 
 
 def expect_trained(trained: tuple[int, int], count: int, whence: str = "") -> None:

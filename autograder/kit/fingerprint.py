@@ -21,6 +21,7 @@ DIGITS, PLACES = 5, 6  # of numbers: significant ones, and behind the point
 MOST_PARTS = 8  # of a tuple, and of one within it
 MOST_ENTRIES = 1 << 20  # of an answer with more, so many at most are summed, evenly spaced: 64 MB of bytes would else take gigabytes
 NAN, INFINITY, MINUS_INFINITY = 7.7, 5e3, -3e3  # numbers in their place, so that these leave a print too
+LARGEST = 1e200  # of numbers of 64 bits, so that their sums are numbers too
 
 
 def of(error: Exception) -> dict | None:
@@ -43,9 +44,11 @@ def _of_value(value, depth: int = 2) -> dict:
 
 def _of_tensor(tensor: Tensor) -> dict:
     some = tensor.flatten()[:: -(-tensor.numel() // MOST_ENTRIES) or 1]
-    flat = torch.nan_to_num(some.double(), NAN, INFINITY, MINUS_INFINITY).numpy()
-    sums = np.random.default_rng(len(flat)).normal(size=(SUMS, len(flat))) @ flat
-    return {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "sums": [_short(x) for x in sums.tolist()]}
+    flat = torch.nan_to_num(some.double(), NAN, INFINITY, MINUS_INFINITY).clamp(-LARGEST, LARGEST).numpy()
+    weights = np.random.default_rng(len(flat)).normal(size=(SUMS, len(flat)))
+    # A product of matrices would add in an order of the processor's own.
+    sums = [math.fsum(row * flat) for row in weights]
+    return {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "sums": [_short(x) for x in sums]}
 
 
 def _short(number: float) -> float:

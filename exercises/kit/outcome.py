@@ -117,12 +117,12 @@ class Wrong(AssertionError):
 
 
 @contextmanager
-def known_by(words: str) -> Iterator[None]:
-    """Have what is found wrong within recognised by these words: rounding decides which numbers come, and the mistake only what they have in common."""
+def known_by(words: str, holds: bool = True) -> Iterator[None]:
+    """Have what is found wrong within recognised by these words, if they hold: rounding decides which numbers come, and the mistake only what they have in common."""
     try:
         yield
     except Wrong as wrong:
-        wrong.known_by = words
+        wrong.known_by = words if holds else None
         raise
 
 
