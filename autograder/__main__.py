@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from . import ROOT
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, progress, short, watched
+from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
 from .pool import preload
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
     else:
         print_matrix(found)
     sys.exit(1 if found["problems"] else 0)
+
+
+@main.command()
+@click.argument("exercise", nargs=-1)
+def mutants(exercise: tuple[str, ...]) -> None:
+    """Prove the tests with answers in which one thing was changed by rule. Takes minutes; exits 1 where one was accepted."""
+    from .authoring.mutant_proof import proofs
+    from .exercise.reading import all_names
+
+    names = list(exercise) or all_names()
+    found = proofs(names, watched("judging mutants", len(names)))
+    print_mutants(found)
+    sys.exit(0 if all(each.holds for each in found.values()) else 1)
 
 
 @main.command()

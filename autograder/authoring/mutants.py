@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ..exercise.edits import definitions
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
+from ..exercise.notebook import stubs
 from .mutants_of_calls import changed_calls
 
 Rule = Callable[[ast.AST], Iterator[ast.AST]]
@@ -32,32 +33,27 @@ OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast
 BOOLEANS = {ast.And: ast.Or, ast.Or: ast.And}
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """An answer with one thing changed: where and how, and the definitions that make it."""
-
-    name: str
-    answer: KnownAnswer
-
-
-def mutants(exercise: Exercise, base: KnownAnswer | None = None) -> Iterator[Mutant]:
-    """Yield the mutants of the reference answer, or of a known right one."""
+def mutants(exercise: Exercise, base: KnownAnswer | None = None) -> Iterator[KnownAnswer]:
+    """Yield the mutants of the reference answer, or of a known right one; each is named after what is changed, and where."""
     given = base.definitions if base else {}
-    for name, source in {**_definitions(exercise), **given}.items():
-        if base and name not in given:
-            continue  # the reference's own mutants ask about it
+    for name, source in (given or _answered(exercise)).items():
         seen = {_text(ast.parse(source).body[0])}
         for what, text in [*_changed_places(source), *changed_calls(source)]:
             if text not in seen:
                 seen.add(text)
                 label = f"{name}: {what}"
-                preamble = base.preamble if base else ""
-                yield Mutant(label, KnownAnswer(label, label, "", (), {**given, name: text}, preamble))
+                yield KnownAnswer(label, label, "", (), {**given, name: text}, base.preamble if base else "")
 
 
-def _definitions(exercise: Exercise) -> dict[str, str]:
-    nodes = (node for cell in exercise.answers for node in ast.parse(cell.source).body)
-    return {node.name: ast.unparse(node) for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+def _answered(exercise: Exercise) -> dict[str, str]:
+    """Return the reference's definitions that learners write, at least in part, by name."""
+    handed_out = {text for stub in stubs(exercise).values() for text in _definitions(stub).values()}
+    found = _definitions("\n\n".join(cell.source for cell in exercise.answers))
+    return {name: text for name, text in found.items() if text not in handed_out}
+
+
+def _definitions(source: str) -> dict[str, str]:
+    return {node.name: ast.unparse(node) for node in definitions(source)}
 
 
 def _changed_places(source: str) -> Iterator[tuple[str, str]]:
@@ -107,12 +103,15 @@ def _short(node: ast.AST) -> str:
 
 
 def another_constant(node: ast.AST) -> Iterator[ast.AST]:
-    if not isinstance(node, ast.Constant) or isinstance(node.value, str) or node.value is None or node.value is ...:
+    if not isinstance(node, ast.Constant):
         return
     value = node.value
-    others = [not value] if isinstance(value, bool) else [value + 1, value - 1] if isinstance(value, int) else [value * 2, value / 2, 0.0]
-    for other in others:
-        yield ast.Constant(other)
+    if isinstance(value, bool):
+        yield ast.Constant(not value)
+    elif isinstance(value, int):
+        yield from map(ast.Constant, (value + 1, value - 1))
+    elif isinstance(value, float):
+        yield from map(ast.Constant, (value * 2, value / 2, 0.0))
 
 
 def other_comparison(node: ast.AST) -> Iterator[ast.AST]:
@@ -173,6 +172,8 @@ def argument_dropped(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def arguments_exchanged(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Call) and _is_called(node, "transpose", "swapaxes"):  # in which nothing changes
+        return
     parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) else []
     for index in range(len(parts) - 1):
         changed = [*parts[:index], parts[index + 1], parts[index], *parts[index + 2 :]]
@@ -237,3 +238,7 @@ RULES: list[Rule] = [
 
 def _is_module(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in {"torch", "F", "math", "nn", "np"}
+
+
+def _is_called(node: ast.Call, *names: str) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr in names

@@ -7,60 +7,60 @@ import copy
 from collections.abc import Iterator
 from textwrap import indent
 
-# What is done around a right function, `right`, whose arguments are {args}.
-AROUND = {
-    "axes of equal length change places": """
-result = right({args})
-if isinstance(result, torch.Tensor) and result.ndim > 1 and result.shape[-1] == result.shape[-2]:
-    return result.transpose(-2, -1)
-return result
-""",
-    "the first two axes change places where they are equally long": """
-result = right({args})
-if isinstance(result, torch.Tensor) and result.ndim > 2 and result.shape[0] == result.shape[1]:
-    return result.transpose(0, 1)
-return result
-""",
+# What is done around a right function, `right`, whose arguments are {args}; by what it returns.
+OF_ANY_RESULT = {
     "the first result is kept for inputs of the same shapes": """
 shapes = tuple(getattr(each, "shape", each) for each in ({args},))
 return kept.setdefault(shapes, right({args}))
 """,
+    "the last two axes change places where they are equally long": """
+return mapped(lambda result: result.transpose(-2, -1) if result.ndim > 1 and result.shape[-1] == result.shape[-2] else result, right({args}))
+""",
+    "the first two axes change places where they are equally long": """
+return mapped(lambda result: result.transpose(0, 1) if result.ndim > 2 and result.shape[0] == result.shape[1] else result, right({args}))
+""",
+}
+OF_NUMBERS = {
     "the result is cut off the graph": """
 return mapped(lambda result: result.detach(), right({args}))
 """,
     "the result has 32 bits": """
-return mapped(lambda result: result.float() if result.is_floating_point() else result, right({args}))
+return mapped(lambda result: result.float(), right({args}))
 """,
     "a thousandth is added": """
-return mapped(lambda result: result * 1.001 if result.is_floating_point() else result, right({args}))
+return mapped(lambda result: result * 1.001, right({args}))
 """,
 }
-# The same for each argument, {name}.
-AROUND_EACH = {
+# The same for each argument, {name}, that is a tensor.
+OF_ANY_TENSOR = {
     "{name} is written into": """
 result = right({args})
 if isinstance({name}, torch.Tensor):
     {name}.data.zero_()
 return result
 """,
-    "{name} is cut off the graph": """
-if isinstance({name}, torch.Tensor):
-    {name} = {name}.detach()
-return right({args})
-""",
     "the first {name} is kept": """
 if {name} is not None:
-    {name} = kept.setdefault(("{name}", getattr({name}, "shape", None)), {name})
-return right({args})
-""",
-    "{name} of the first in a batch counts for all": """
-if isinstance({name}, torch.Tensor) and {name}.ndim > 2:
-    {name} = {name}[:1].expand_as({name})
+    {name} = kept.setdefault(("{name}", {name}.shape), {name})
 return right({args})
 """,
     "{name} must lie in memory in order": """
 if isinstance({name}, torch.Tensor):
     {name}.view(-1)
+return right({args})
+""",
+}
+OF_BATCHES = {
+    "{name} of the first in a batch counts for all": """
+if isinstance({name}, torch.Tensor) and {name}.ndim > 2:
+    {name} = {name}[:1].expand_as({name})
+return right({args})
+""",
+}
+OF_TENSORS_OF_NUMBERS = {
+    "{name} is cut off the graph": """
+if isinstance({name}, torch.Tensor):
+    {name} = {name}.detach()
 return right({args})
 """,
 }
@@ -89,24 +89,35 @@ def _with(tree: ast.ClassDef, index: int, new: ast.FunctionDef) -> ast.ClassDef:
 
 
 def _around(function: ast.FunctionDef, is_method: bool) -> Iterator[tuple[str, ast.FunctionDef]]:
-    names = [each.arg for each in function.args.args][is_method:]
-    if not names or function.args.vararg or function.args.kwonlyargs:
+    arguments = function.args.args[is_method:]
+    if not arguments or function.args.vararg or function.args.kwonlyargs:
         return
-    for what, change in AROUND.items():
-        yield what, _wrapped(function, is_method, change.format(args=", ".join(names)))
-    for name in names:
-        for what, change in AROUND_EACH.items():
-            yield what.format(name=name), _wrapped(function, is_method, change.format(args=", ".join(names), name=name))
+    args = ", ".join(each.arg for each in arguments)
+    if not any(_is(each.annotation, "Tensor") for each in arguments):  # equal numbers always come to the same
+        return
+    for what, change in {**OF_ANY_RESULT, **(OF_NUMBERS if _is(function.returns, "Float") else {})}.items():
+        yield what, _wrapped(function, is_method, change.format(args=args))
+    for each in arguments:
+        in_batches = OF_BATCHES if _is(each.annotation, "batch") else {}
+        numbers = OF_TENSORS_OF_NUMBERS if _is(each.annotation, "Float") else {}
+        for what, change in {**(OF_ANY_TENSOR if _is(each.annotation, "Tensor") else {}), **in_batches, **numbers}.items():
+            yield what.format(name=each.arg), _wrapped(function, is_method, change.format(args=args, name=each.arg))
+
+
+def _is(annotation: ast.expr | None, word: str) -> bool:
+    return annotation is not None and word in ast.unparse(annotation)
 
 
 def _wrapped(function: ast.FunctionDef, is_method: bool, change: str) -> ast.FunctionDef:
     """Return a function that has the right one in it, and does this around it."""
     right = ast.FunctionDef("right", ast.arguments([], function.args.args[is_method:], None, [], [], None, []), function.body, [])
     kept = "kept = self.__dict__.setdefault('kept', {})\n" if is_method else ""
-    body = ast.parse(f"def around():\n{indent(MAPPED + kept + change, '    ')}").body[0]
+    holder = ast.parse(f"def around():{indent(change, '    ')}").body[0]
+    assert isinstance(holder, ast.FunctionDef)
+    around = ast.parse(MAPPED + kept).body + holder.body
     outer = copy.deepcopy(function)
     if not is_method:  # what a default holds stays from call to call
         outer.args.args.append(ast.arg("kept"))
         outer.args.defaults.append(ast.Dict([], []))
-    outer.body = [right, *body.body]
+    outer.body = [right, *around]
     return ast.fix_missing_locations(outer)

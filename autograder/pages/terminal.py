@@ -215,6 +215,23 @@ def print_matrix(found: dict) -> None:
         console.print(f"[red]problem[/red] {problem}")
 
 
+def print_mutants(found) -> None:
+    """Print what became of each exercise's mutants, and by name those that call for a test or a reason."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("exercise")
+    for column in ("mutants", "refused", "equivalent", "accepted"):
+        table.add_column(column, justify="right")
+    for name, each in found.items():
+        refused = each.mutants - len(each.equivalent) - len(each.accepted)
+        table.add_row(name, *map(str, (each.mutants, refused, len(each.equivalent), len(each.accepted))))
+    console.print(table)
+    for name, each in found.items():
+        for mutant in each.accepted:
+            console.print(f"[red]accepted[/red] {name}  {escape(mutant)}", highlight=False)
+        for mutant in each.stale:
+            console.print(f"[red]not equivalent[/red] {name}  {escape(mutant)}", highlight=False)
+
+
 def print_attacks(results, level: str) -> int:
     """Print each attack as it ends; return how many have succeeded."""
     console.print(f"\nThe attack corpus against level {level}:")

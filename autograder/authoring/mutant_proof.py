@@ -1,0 +1,130 @@
+"""The proof of the tests by mutants: each one is refused, or comes to the same as the answer that it was made of.
+
+Which ones do, and why, an author says in `solutions/NAME/equivalent.toml`, by the name of the mutant. Such a claim is tried, with
+inputs drawn anew many times: one that is refused even once is no longer equivalent.
+"""
+
+from __future__ import annotations
+
+import signal
+import tomllib
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ..errors import AuthorError
+from ..exercise import reading as exercises
+from ..exercise.known import KnownAnswer
+from ..exercise.model import Exercise
+from ..judging.answers import reference_learner, trusted_learner
+from ..judging.verdicts import counted, outcome_of
+from ..kit.learner import Learner
+from ..kit.outcome import Outcome
+from ..kit.suite import failure
+from .mutants import mutants
+from .side_by_side import side_by_side
+
+SEED = 3  # of the inputs that every mutant meets
+SEEDS = range(100, 120)  # of those that mutants meet which are said to be equivalent
+CHECK_SECONDS = 10  # after which a check that does not end is refused, as the judge does
+
+
+@dataclass
+class Proof:
+    """What became of an exercise's mutants: by check how many it refused, and by name those that none did."""
+
+    mutants: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    equivalent: dict[str, str] = field(default_factory=dict)
+    accepted: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)  # said to be equivalent, and refused, or not made any more
+
+    @property
+    def holds(self) -> bool:
+        return not self.accepted and not self.stale
+
+
+def proofs(names: list[str], watch: Callable[[Iterable[Proof]], Iterable[Proof]] = iter) -> dict[str, Proof]:
+    """Return what became of the mutants of each exercise's reference answer; what is done passes through `watch`."""
+    return dict(zip(names, watch(side_by_side(proof, names))))
+
+
+def proof(name: str) -> Proof:
+    """Return what became of the mutants of one exercise; raises `AuthorError`."""
+    exercise = exercises.load(name)
+    reasons, found = reasons_of(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of code that nobody wrote
+        for mutant in mutants(exercise):
+            _judge(exercise, mutant, reasons, found)
+    found.stale = [each for each in reasons if each not in found.equivalent]
+    return found
+
+
+def reasons_of(exercise: Exercise) -> dict[str, str]:
+    """Return why mutants are said to be equivalent, by name; raises `AuthorError`."""
+    path = exercise.folder / "equivalent.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AuthorError(f"{exercise.name}/{path.name}: {error}") from None
+
+
+def _judge(exercise: Exercise, mutant: KnownAnswer, reasons: dict[str, str], found: Proof) -> None:
+    found.mutants += 1
+    refusing = _refusing(exercise, mutant, SEED)
+    for check in refusing:
+        found.refused[check] += 1
+    if refusing:
+        return
+    if mutant.name not in reasons:
+        found.accepted.append(mutant.name)
+    elif not any(_refused_in_fresh_inputs(exercise, mutant, seed) for seed in SEEDS):
+        found.equivalent[mutant.name] = reasons[mutant.name]
+
+
+def _refusing(exercise: Exercise, mutant: KnownAnswer, seed: int) -> list[str]:
+    """Return the checks that refuse a mutant; all of them where its cells already raise an error."""
+    try:
+        learner = trusted_learner(exercise, mutant)
+    except Exception:
+        return list(exercise.checks)
+    return [check for check in exercise.checks if _is_refused(exercise, check, learner, seed)]
+
+
+def _is_refused(exercise: Exercise, check: str, learner: Learner, seed: int) -> bool:
+    try:
+        with _at_most(CHECK_SECONDS + (exercise.seconds or 0)):
+            outcome = outcome_of(exercise, check, learner, seed)
+    except _TooLong:
+        return True
+    if outcome is Outcome.JUDGE_FAILED:
+        raise AuthorError(f"{exercise.name}: the check {check} failed on a mutant, where it should have refused it")
+    return outcome is not Outcome.PASSED
+
+
+def _refused_in_fresh_inputs(exercise: Exercise, mutant: KnownAnswer, seed: int) -> bool:
+    learner, reference = trusted_learner(exercise, mutant), reference_learner(exercise.name)
+    tests = [test for check in exercise.checks for test in counted(exercise, check) if test.hidden and not test.measures]
+    return any(failure(test, learner, seed, reference) for test in tests)
+
+
+class _TooLong(BaseException):
+    """A mutant does not end; no test must take this for an error of an answer."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise `_TooLong` when this much time has passed."""
+
+    def stop(*about_the_signal):
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
