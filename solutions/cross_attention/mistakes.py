@@ -71,6 +71,50 @@ class values_from_x:
             return weights.masked_fill(~mask, 0.0) @ value
 
 
+class keys_from_x:
+    """The values were made of the context, but the keys of x."""
+
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    hint = "A weight says how much of one value is taken. Whose key should its score come from?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(x), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class context_asks_itself:
+    """The queries were made of the context, which then read itself."""
+
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    hint = "The output has a row for each word that asks. Whose words are these?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(context), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
 class x_joins_the_context:
     """The words of x stood among the words that answer."""
 

@@ -61,6 +61,32 @@ class output_not_put_right:
         return (output / total.masked_fill(total == 0, 1.0)).to(given)
 
 
+class sum_not_put_right:
+    """The output was put right for the new maximum, the sum of the weights was not."""
+
+    fails = ["exact", "chunk_sizes", "scale", "stable", "mask", "blind_row", "batch", "dtype", "gradient", "memory"]
+    hint = "Two things were made with the old maximum: the output, and what else?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        query, key, value, given = query.to(dtype) / math.sqrt(query.shape[-1]), key.to(dtype), value.to(dtype), query.dtype
+        highest = query.new_full((*query.shape[:-1], 1), -math.inf)
+        total, output = torch.zeros_like(highest), query.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = query @ key[..., here, :].transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :]
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(given)
+
+
 class chunks_averaged:
     """Softmax was taken in each chunk, and the outputs of the chunks were averaged evenly."""
 

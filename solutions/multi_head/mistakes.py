@@ -1100,6 +1100,89 @@ class matrices_in_a_plain_list:
                 linear.weight.copy_(w.T)
 
 
+class last_matrix_a_plain_tensor:
+    """The last matrix was a plain tensor beside three layers, so a module does not find it when it is trained."""
+
+    fails = ["trains"]
+    hint = "Count the numbers that can learn. How many matrices do they come to?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.w_output = torch.randn(d_model, d_model) / math.sqrt(d_model)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            weights = [linear.weight.T for linear in (self.to_query, self.to_key, self.to_value)]
+            return multi_head_attention(query, key, value, *weights, self.w_output, self.num_heads, mask)
+
+    def set_weights(attention, w_query, w_key, w_value, w_output):
+        with torch.no_grad():
+            attention.to_query.weight.copy_(w_query.T)
+            attention.to_key.weight.copy_(w_key.T)
+            attention.to_value.weight.copy_(w_value.T)
+            attention.w_output.copy_(w_output)
+
+
+class layers_with_a_bias:
+    """The layers have biases, which the exercise does not have and nobody sets."""
+
+    fails = ["module", "defaults", "cross", "module_mask", "trains"]
+    hint = "What does nn.Linear add by itself unless you tell it not to?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model)
+            self.to_key = nn.Linear(d_model, d_model)
+            self.to_value = nn.Linear(d_model, d_model)
+            self.to_output = nn.Linear(d_model, d_model)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            query, key, value = (split_heads(x, self.num_heads) for x in (self.to_query(query), self.to_key(key), self.to_value(value)))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+            weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+            return self.to_output(merge_heads(weights @ value))
+
+
+class query_added_to_the_output:
+    """The query was added to what the heads found, as the layer around it does; attention by itself does not."""
+
+    fails = ["module", "defaults", "cross", "module_mask"]
+    hint = "A residual connection belongs to the encoder layer. What is left of the output where all values are 0?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            matrices = (self.to_query, self.to_key, self.to_value, self.to_output)
+            weights = [linear.weight.T for linear in matrices]
+            return query + multi_head_attention(query, key, value, *weights, self.num_heads, mask)
+
+
 class module_shrinks_its_matrix:
     """The scale was put on the matrix of the queries itself, which shrank further with every call."""
 

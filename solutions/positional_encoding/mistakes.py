@@ -17,6 +17,18 @@ class exponent_of_the_column:
         return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).float()
 
 
+class exponent_of_each_column:
+    """The exponent was column / d_model for sines and cosines alike, so a cosine turns more slowly than the sine beside it."""
+
+    fails = ["place", "odd", "far"]
+    hint = "Columns 2i and 2i + 1 are the tip of one hand, whose exponent is 2i / d_model. What does column 3 get?"
+
+    def sinusoidal_encoding(length, d_model):
+        columns = torch.arange(d_model, dtype=torch.float64)
+        angles = torch.arange(length, dtype=torch.float64)[:, None] / 10000 ** (columns / d_model)
+        return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).float()
+
+
 class exponent_cut_to_a_whole_number:
     """The exponent 2i / d_model was cut to a whole number, so every hand turns at the speed of the first."""
 

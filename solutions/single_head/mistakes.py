@@ -363,6 +363,20 @@ class mask_inverted:
         return weights @ value, weights
 
 
+class mask_transposed:
+    """The mask was laid out as keys by queries, where a row is a query."""
+
+    fails = ["mask", "blind_row", "dtype", "gradient", "module_mask"]
+    hint = "mask[1, 3] is about two words. Which of them looks, and which is looked at?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.transpose(-2, -1), -math.inf)
+        weights = softmax(scores)
+        return weights @ value, weights
+
+
 class mask_after_softmax:
     """The mask came after softmax, when the hidden keys had already taken their share."""
 
@@ -652,6 +666,16 @@ class causal_without_itself:
         return torch.ones(length, length, dtype=torch.bool).tril(diagonal=-1)
 
 
+class causal_one_ahead:
+    """The causal mask let a word look at the one after it as well."""
+
+    fails = ["causal"]
+    hint = "Which keys may the very first word see?"
+
+    def causal_mask(length):
+        return torch.ones(length, length, dtype=torch.bool).tril(diagonal=1)
+
+
 class causal_upside_down:
     """The mask let words look ahead instead of back."""
 
@@ -700,6 +724,16 @@ class padding_without_query_axis:
 
     def padding_mask(lengths, max_length):
         return torch.arange(max_length) < lengths[:, None]
+
+
+class padding_for_the_queries:
+    """The padding mask hid queries instead of keys: its words stand where the axis of the queries is."""
+
+    fails = ["padding"]
+    hint = "Scores have the axes batch, queries, keys. Who must not be looked at, and which of the axes are they on?"
+
+    def padding_mask(lengths, max_length):
+        return (torch.arange(max_length) < lengths[:, None]).unsqueeze(-1)
 
 
 class padding_one_too_long:
