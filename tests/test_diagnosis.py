@@ -10,57 +10,73 @@ import torch
 from autograder.authoring.release import EXERCISES
 from autograder.exercise import reading as exercises
 from autograder.exercise.known import KnownAnswer
-from autograder.judging.answers import answers, known_learner, trusted_learner
+from autograder.judging.answers import answers, known_learner, reference_learner, trusted_learner
 from autograder.judging.combined import CombinedMistakes
-from autograder.judging.verdicts import verdicts_on
+from autograder.judging.naming import Finding, with_mistakes_named
+from autograder.judging.verdicts import counted, findings, verdicts_on
 from autograder.kit import fingerprint
 from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.fingerprint import Suspect
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
-from autograder.kit.outcome import Outcome, Verdict, Wrong
-from autograder.kit.suite import VISIBLE_SEED, run_check
+from autograder.kit.outcome import Outcome, Wrong
+from autograder.kit.suite import VISIBLE_SEED, failure, run_check
 
 MISTAKES = [(name, m.name) for name in exercises.all_names() for m in exercises.load(name).mistakes]
+SEED = 99
 VARIANTS = [(name, v.name) for name in exercises.all_names() for v in exercises.load(name).variants]
 
 
+@pytest.fixture(scope="module", params=MISTAKES, ids="-".join)
+def found(request) -> tuple[str, str, list[Finding]]:
+    """Return an exercise, one of its mistakes, and what the judge finds of it."""
+    name, mistake = request.param
+    return name, mistake, findings(exercises.load(name), known_learner(name, mistake), SEED)
+
+
 @cache
-def judged(name: str, mistake: str) -> list[Verdict]:
-    return verdicts_on(exercises.load(name), known_learner(name, mistake), seed=99)
+def fingerprints(name: str) -> list[Suspect]:
+    """Return the mistakes as learners receive them."""
+    return [Suspect(**each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
 
 
-@pytest.mark.parametrize("name, mistake", MISTAKES)
-def test_judge_names_every_mistake(name, mistake):
-    verdicts = [v for v in judged(name, mistake) if v.outcome is not Outcome.PASSED]
+def test_judge_names_every_mistake(found):
+    name, mistake, all_found = found
+    verdicts = [v for v in with_mistakes_named(exercises.load(name), all_found, SEED) if v.outcome is not Outcome.PASSED]
     assert {v.check for v in verdicts} == set(next(m for m in exercises.load(name).mistakes if m.name == mistake).fails)
     # In one check two mistakes may have the same output; over all checks the right one is named.
     assert mistake in {v.mistake.name for v in verdicts if v.mistake}
     assert [v.check for v in verdicts if v.outcome is Outcome.WRONG and not v.mistake] == []
 
 
-@pytest.mark.parametrize("name, mistake", MISTAKES)
-def test_notebook_names_what_its_visible_tests_see(name, mistake):
-    """By the fingerprints that learners receive, and nothing else."""
-    exercise = exercises.load(name)
-    suspects = [Suspect(**each) for each in json.loads((EXERCISES / name / "exercise.json").read_text())["mistakes"]]
-    learner = known_learner(name, mistake)
-    tests = {check: [t for t in exercise.tests if t.check == check and not t.hidden and not t.gpu] for check in exercise.checks}
-    ran = {check: run_check(check, these, learner, VISIBLE_SEED) for check, these in tests.items()}
-    failed = {check: each for check, each in ran.items() if each.error}
-    for check, each in failed.items():
-        named = fingerprint.recognise(check, each.test.name, fingerprint.of(each.error), lambda: set(failed), suspects)
-        assert named or each.error.outcome is not Outcome.WRONG
-    # What `check()` says is what the judge says, as far as visible tests go.
-    assert set(failed) <= {v.check for v in judged(name, mistake) if v.outcome is not Outcome.PASSED}
+def test_notebook_names_what_its_visible_tests_see(found):
+    """By the fingerprints that learners receive, and nothing else. The judge runs the visible tests first, so it finds what a notebook does."""
+    name, _, all_found = found
+    seen = {each.verdict.check: each for each in all_found if each.test and not each.test.hidden}
+    for check, each in seen.items():
+        named = fingerprint.recognise(check, each.test.name, each.print, lambda: set(seen), fingerprints(name))
+        assert named or each.verdict.outcome is not Outcome.WRONG
+
+
+@pytest.mark.parametrize("mistake", [m.name for m in exercises.load("single_head").mistakes])
+def test_judge_finds_in_visible_tests_what_a_notebook_does(single_head, mistake):
+    """Which has no reference answer, and nothing hidden."""
+    tests = {check: [t for t in single_head.tests if t.check == check and not t.hidden and not t.gpu] for check in single_head.checks}
+    ran = {check: run_check(check, these, known_learner("single_head", mistake), VISIBLE_SEED) for check, these in tests.items()}
+    judged = findings(single_head, known_learner("single_head", mistake), SEED)
+    seen = {each.verdict.check: (each.test, each.print) for each in judged if each.test and not each.test.hidden}
+    assert seen == {check: (each.test, fingerprint.of(each.error)) for check, each in ran.items() if each.error}
 
 
 @pytest.mark.parametrize("name, variant", VARIANTS)
 def test_right_answers_are_never_named(name, variant):
-    exercise = exercises.load(name)
-    for seed in range(5 if exercise.seconds is None else 1):  # one that trains takes long
-        for verdict in verdicts_on(exercise, known_learner(name, variant), seed):
-            assert verdict.outcome is Outcome.PASSED and verdict.mistake is None
+    exercise, learner = exercises.load(name), known_learner(name, variant)
+    for verdict in verdicts_on(exercise, learner, seed=0):
+        assert verdict.outcome is Outcome.PASSED and verdict.mistake is None
+    # Visible tests draw the same whatever the seed is.
+    hidden = [test for check in exercise.checks for test in counted(exercise, check) if test.hidden]
+    for seed in range(1, 5 if exercise.seconds is None else 1):  # one that trains takes long
+        assert [test.name for test in hidden if failure(test, learner, seed, reference_learner(name))] == []
 
 
 def test_unknown_mistake_has_no_name(single_head):

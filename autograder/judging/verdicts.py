@@ -18,6 +18,11 @@ def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collect
 
     Mistakes are named by all the checks that fail: where only some are judged, these must be among them.
     """
+    return with_mistakes_named(exercise, findings(exercise, learner, seed, checks), seed)
+
+
+def findings(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Finding]:
+    """Return what the tests find of every check, or of these, in the notebook's order; no mistake is named yet."""
     found: dict[str, Finding] = {}
     # The visible tests of all checks come first: what a learner's code says there is shown, so it must have seen nothing hidden yet.
     for hidden in (False, True):
@@ -25,7 +30,7 @@ def verdicts_on(exercise: Exercise, learner: Learner, seed: int, checks: Collect
             if (checks is None or check in checks) and (check not in found or found[check].passed):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
-    return with_mistakes_named(exercise, list(found.values()), seed)
+    return list(found.values())
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:
