@@ -4,6 +4,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from filelock import FileLock
@@ -100,7 +101,7 @@ def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_i
 
 
 def _gradebook(course) -> dict:
-    with sqlite3.connect(course.root / "gradebook.db") as database:
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         rows = database.execute(
             "select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade"
             " join submitted_notebook on grade.notebook_id = submitted_notebook.id"
