@@ -100,6 +100,21 @@ def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_i
     assert "1 skipped" in output and "no worker sees a GPU at this level of the sandbox" in output, output
 
 
+WARNS = """
+import sys, warnings, pytest
+class Warns:
+    def pytest_pyfunc_call(self):
+        warnings.warn("of a learner's numbers")
+sys.exit(pytest.main(sys.argv[1:], plugins=[Warns()]))
+"""
+
+
+def test_a_warning_costs_nobody_a_mark(course, hand_in, single_head, command):
+    path = hand_in("ada", single_head)
+    done = command("python", "-c", WARNS, "solutions/single_head", "--submission", path, "-q")
+    assert _printed(done.stdout) == single_head.checks and "of a learner's numbers" in done.stdout
+
+
 def _gradebook(course) -> dict:
     with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         rows = database.execute(
