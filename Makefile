@@ -79,7 +79,7 @@ nightly: test fuzz
 
 PEERS := _build/peers-venv
 peers: $(PEERS)/installed
-	@$(PEERS)/bin/python -m pytest tests/peers
+	@$(PEERS)/bin/python -m pytest -W default tests/peers  # of what published packages warn, nothing is ours to mend
 
 # Environments of their own on top of .venv: a path file lends them what is there, so that torch is not installed twice.
 PURELIB := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
