@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 GROUPS = Path("/sys/fs/cgroup")
-KINDS = {GROUPS / "cpuacct": ("cpuacct.usage", 1e9), GROUPS: ("cpu.stat", 1e6)}  # by the folder: where usage stands, in which parts of a second
+# By the folder: where usage stands, and in which parts of a second.
+KINDS = {GROUPS / "cpuacct": ("cpuacct.usage", 1e9), GROUPS: ("cpu.stat", 1e6)}
 METER = pytest.StashKey["Meter"]()
 
 
