@@ -59,25 +59,27 @@ lock: environment
 	    --output-file requirements.txt pyproject.toml
 	@sed -i -e "/^--/d" -e "s/+cpu / /" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: every version of the project, pinned once." requirements.txt
 
+# For two cores: of three processes, one is likely to wait until some limit has passed. Each computes on one thread; where a test asks
+# for two, they don't spin. The longest files are dealt out first (tests/README.md).
+TESTS := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(RUN) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
 test: lint site
 	@./.ci/debian.sh
-	@$(RUN) -m pytest --numprocesses 2 --dist loadfile
+	@$(TESTS)
 
-# What a change to one room is likely to break; needs no site, and some seconds of two cores.
-QUICK := wire operations 16_bits shapes terminal submission judging export forbidden cost trained new
+# All tests of one room (ROOM=sandbox), or of every room those that are done at once.
 quick: lint
-	@$(RUN) -m pytest -q --numprocesses 2 $(addprefix tests/test_,$(addsuffix .py,$(QUICK)))
+	@files=$$($(RUN) -m tests.rooms $(ROOM)) && $(TESTS) -q $$files
 
-# What takes too long for each change: processes killed at random moments, damaged notebooks, all fingerprints as other processors make them, every
-# attack at every level.
-nightly: test soak fuzz
-	@$(RUN) -m pytest -m nightly --numprocesses 2 tests/test_machines.py
+# What takes too long for each change: tests/README.md has the list, with reasons.
+nightly: test fuzz
+	@$(RUN) -m pytest -m "soak or nightly" --verbose
 	@$(RUN) -m autograder doctor --attack
 	@$(RUN) -m autograder doctor --attack --level landlock
 
 PEERS := _build/peers-venv
 peers: $(PEERS)/installed
-	@$(PEERS)/bin/python -m pytest tests/peers
+	@$(PEERS)/bin/python -m pytest -W default tests/peers  # of what published packages warn, nothing is ours to mend
 
 # Environments of their own on top of .venv: a path file lends them what is there, so that torch is not installed twice.
 PURELIB := -c "import sysconfig; print(sysconfig.get_path('purelib'))"

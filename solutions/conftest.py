@@ -39,6 +39,8 @@ def pytest_configure(config):
     # Set as an option, so that the processes of pytest-xdist draw from the same one.
     config.option.seed = config.option.seed or secrets.randbits(63)
     config.stash[ERRORS] = {}
+    if config.option.submission:  # no other front end takes a warning for an error, and a mark is the same in all
+        config.addinivalue_line("filterwarnings", "default")
 
 
 def pytest_report_header(config):

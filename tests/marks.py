@@ -1,6 +1,7 @@
 """What stands in a course's gradebook and folders, in a form that can be compared."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import nbformat
@@ -25,7 +26,7 @@ COMMENTS = (
 
 def marks(course) -> tuple[list, list]:
     """Return every grade (learner, check, auto, manual, extra credit, needs a person) and every comment."""
-    with sqlite3.connect(course.root / "gradebook.db") as database:
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         return database.execute(GRADES).fetchall(), database.execute(COMMENTS).fetchall()
 
 

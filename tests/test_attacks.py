@@ -58,7 +58,7 @@ def test_nothing_is_left_behind_when_the_zygote_ends(at):
         zygote = Zygote(at)
     except Unavailable as error:
         pytest.skip(str(error))
-    zygote.fork(Limits())  # and never ended
-    family, folder = descendants(zygote.forkserver.pid) | {zygote.forkserver.pid}, zygote.forkserver.rootfs.path
-    zygote.close()
+    with zygote.fork(Limits()).link:  # and never ended
+        family, folder = descendants(zygote.forkserver.pid) | {zygote.forkserver.pid}, zygote.forkserver.rootfs.path
+        zygote.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()] and not folder.exists()

@@ -225,7 +225,5 @@ def test_a_scheduler_that_goes_away_is_reported(scheduler, workers, cluster, tas
 def test_a_scheduler_that_is_not_there_is_reported(course, hand_in, single_head, monkeypatch):
     hand_in("ada", single_head)
     monkeypatch.setattr("autograder.pool.cluster.CONNECT_SECONDS", 1)
-    begun = time.monotonic()
     with pytest.raises(CannotGoOn, match="scheduler at tcp://127.0.0.1:9 cannot be reached"):
         _grade(course, "tcp://127.0.0.1:9")
-    assert time.monotonic() - begun < 60

@@ -31,7 +31,7 @@ def test_button_gives_the_mark_and_pages_show_it(server, course, hand_in, comman
     assert ask(server, "/formgrader/manage_assignments")
 
     command("nbgrader", "export", "--to", course.root / "grades.csv")
-    (row,) = csv.DictReader((course.root / "grades.csv").open())
+    (row,) = csv.DictReader((course.root / "grades.csv").read_text(encoding="utf-8").splitlines())
     assert (row["student_id"], float(row["score"])) == ("ada", entry.score)
     command("nbgrader", "generate_feedback", "single_head", "--force")
     assert single_head.mistakes[0].title in course.feedback("ada", "single_head").read_text()

@@ -4,6 +4,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from filelock import FileLock
@@ -51,13 +52,20 @@ def test_grade_nbgrader_and_pytest_give_the_same_marks(class_, course, command):
     command("nbgrader", "autograde", class_.name, "--force")
     assert _gradebook(course) == ours
 
-    # Each of these starts a Python of its own.
-    for learner in ours if class_.name == "single_head" else ["wrong"]:
-        marks, path = ours[learner], course.handed_in(learner, class_.name)
-        done = command("python", "-m", "pytest", f"solutions/{class_.name}", "--submission", path, "--seed", course.seed(), "-q", code=None)
-        assert _printed(done.stdout) == marks, learner
+    learners = list(ours) if class_.name == "single_head" else ["wrong"]
+    paths = [course.handed_in(learner, class_.name) for learner in learners]
+    done = command("python", "-c", ONE_BY_ONE, f"solutions/{class_.name}", course.seed(), *paths)
+    assert [_printed(output) for output in done.stdout.split(ONE_MORE)[1:]] == [ours[learner] for learner in learners]
 
 
+# What `python -m pytest FOLDER --seed SEED --submission PATH` does, for several paths; to start Python takes longer than to judge.
+ONE_MORE = "one more submission"
+ONE_BY_ONE = f"""
+import sys, pytest
+for path in sys.argv[3:]:
+    print({ONE_MORE!r}, flush=True)
+    pytest.main([sys.argv[1], "--seed", sys.argv[2], "--submission", path, "-q"])
+"""
 PRETEND = "import sys, torch, pytest; torch.cuda.is_available = lambda: True; sys.exit(pytest.main(sys.argv[1:]))"
 
 
@@ -92,8 +100,23 @@ def test_no_gpu_test_blames_a_learner_whom_the_sandbox_shows_none(course, hand_i
     assert "1 skipped" in output and "no worker sees a GPU at this level of the sandbox" in output, output
 
 
+WARNS = """
+import sys, warnings, pytest
+class Warns:
+    def pytest_pyfunc_call(self):
+        warnings.warn("of a learner's numbers")
+sys.exit(pytest.main(sys.argv[1:], plugins=[Warns()]))
+"""
+
+
+def test_a_warning_costs_nobody_a_mark(course, hand_in, single_head, command):
+    path = hand_in("ada", single_head)
+    done = command("python", "-c", WARNS, "solutions/single_head", "--submission", path, "-q")
+    assert _printed(done.stdout) == single_head.checks and "of a learner's numbers" in done.stdout
+
+
 def _gradebook(course) -> dict:
-    with sqlite3.connect(course.root / "gradebook.db") as database:
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         rows = database.execute(
             "select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade"
             " join submitted_notebook on grade.notebook_id = submitted_notebook.id"

@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,7 +161,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
 
 def _rows(course) -> list:
     """Return all that the gradebook holds, read from a second connection as anybody would."""
-    with sqlite3.connect(course.root / "gradebook.db") as database:
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         return list(database.iterdump())
 
 
@@ -185,7 +185,7 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     assert not (course.root / "gradebook.db").exists()
     gradebooks.opened(course.gradebook_url).close()
-    with sqlite3.connect(course.root / "gradebook.db") as database:
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         assert database.execute("select count(*) from alembic_version").fetchone() == (1,)
 
 

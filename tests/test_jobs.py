@@ -165,11 +165,12 @@ def test_no_worker_outlives_its_judge(level, word):
         for end in (lambda zygote: zygote.close(), lambda zygote: max(_zygotes(forkserver), key=lambda p: p.create_time()).kill()):
             zygote, before = Zygote(level, forkserver.link), set(_below(forkserver))
             worker = zygote.fork(Limits())
-            wire.send(worker.link, {"do": "set_up", "forbidden": []})
-            wire.send(worker.link, {"do": "cell", "source": word})
-            born = set(_below(forkserver)) - before
-            end(zygote)
-            assert born and not psutil.wait_procs(born, timeout=20)[1]
+            with zygote, worker.link:
+                wire.send(worker.link, {"do": "set_up", "forbidden": []})
+                wire.send(worker.link, {"do": "cell", "source": word})
+                born = set(_below(forkserver)) - before
+                end(zygote)
+                assert born and not psutil.wait_procs(born, timeout=20)[1]
         with other.fork(Limits()).link:
             pass
 

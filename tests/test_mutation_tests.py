@@ -269,10 +269,8 @@ def test_worker_that_asks_and_never_listens_runs_out_of_time():
     flood = threading.Thread(target=lambda: _flood(theirs), daemon=True)
     with theirs:
         flood.start()
-        begin = time.monotonic()
         with pytest.raises(TimeLimit):
             worker.ask({"do": "mutation_test"}, 1, Asked(DOUBLE, lambda x, times: x.repeat(100)).answer)
-        assert time.monotonic() - begin < 20
     flood.join(20)
     assert not flood.is_alive()
 

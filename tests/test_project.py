@@ -4,11 +4,14 @@ import os
 import re
 import subprocess
 import tomllib
+from dataclasses import replace
 
 import pytest
 import yaml
 
+from autograder.exercise.reading import load
 from autograder.judging.answers import known_learner
+from autograder.judging.verdicts import findings
 from autograder.kit.show import as_text
 from tests.conftest import ROOT
 from tests.test_diagnosis import named_in_notebook
@@ -37,8 +40,11 @@ def test_course_ends_with_two_paths_and_what_to_do_next():
 
 def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     (shown,) = re.findall(r"^>>> check\(\"scale\"\)\n(.*?)\n```", README, re.DOTALL | re.MULTILINE)
-    findings, named = named_in_notebook("single_head", known_learner("single_head", "no_scale"))
-    assert as_text(findings["scale"].verdict.with_mistake(named["scale"].named)) == shown
+    learner = known_learner("single_head", "no_scale")
+    found = findings(load("single_head"), learner, seed=0)
+    named = named_in_notebook("single_head", learner, found)
+    (verdict,) = (each.verdict for each in found if each.verdict.check == "scale")
+    assert as_text(replace(verdict.with_mistake(named["scale"].named), max_points=0.0)) == shown
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

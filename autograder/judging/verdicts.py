@@ -25,6 +25,12 @@ def verdicts_on(
 
     Mistakes are named by all the checks that fail: where only some are judged, these must be among them.
     """
+    found = findings(exercise, learner, seed, checks)
+    return with_mistakes_named(exercise, found, learner, seed, exercise.mistakes if mistakes is None else mistakes)
+
+
+def findings(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Finding]:
+    """Return what the tests find of every check, or of these, in the notebook's order; no mistake is named yet."""
     found: dict[str, Finding] = {}
     # The visible tests of all checks come first: what a learner's code says there is shown, so it must have seen nothing hidden yet.
     for hidden in (False, True):
@@ -32,7 +38,7 @@ def verdicts_on(
             if (checks is None or check in checks) and (check not in found or found[check].verdict.outcome is Outcome.PASSED):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
-    return with_mistakes_named(exercise, list(found.values()), learner, seed, exercise.mistakes if mistakes is None else mistakes)
+    return list(found.values())
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from ..kit.cost import Cost
@@ -69,12 +70,15 @@ class Zygote:
     def fork(self, limits: Limits) -> Worker:
         """Return a fresh worker, locked in."""
         mine, theirs = socket.socketpair()
-        with theirs:
-            wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
-            socket.send_fds(self._link, [b"."], [theirs.fileno()])
-        worker = Worker(self, mine, _answer(self._link)["pid"], limits)
-        _answer(mine)  # that it is locked in
-        worker.born = worker.use()
+        with ExitStack() as in_vain:
+            in_vain.callback(mine.close)
+            with theirs:
+                wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
+                socket.send_fds(self._link, [b"."], [theirs.fileno()])
+            worker = Worker(self, mine, _answer(self._link)["pid"], limits)
+            _answer(mine)  # that it is locked in
+            worker.born = worker.use()
+            in_vain.pop_all()
         return worker
 
     def prepare_for_mutation_tests(self) -> None:

@@ -6,6 +6,7 @@ Our feedback and class report, and nbgrader's own pages as this project configur
 import json
 import os
 import re
+import shutil
 
 import pytest
 
@@ -62,16 +63,25 @@ def harmless(found: dict) -> None:
     assert "1337" not in found["text"]
 
 
-@pytest.fixture
-def marked(course, single_head):
-    """A class of attackers, one for each payload, judged by the ordinary path."""
+@pytest.fixture(scope="module")
+def attackers(tmp_path_factory, single_head):
+    """A class of attackers, one for each payload, judged by the ordinary path, and its entries."""
+    course = Course(tmp_path_factory.mktemp("attackers"))
     for name, payload in PAYLOADS.items():
         _write(course, name, spoiled(handed_in(single_head, None), payload))
     for folder in FOLDERS:
         _write(course, folder, spoiled(handed_in(single_head, None), PAYLOADS["image"]))
     entries = grade(course, ["single_head"]).entries
     (course.root / "report.html").write_text(report_page(entries), encoding="utf-8")
-    return {entry.learner: entry for entry in entries}
+    return course, {entry.learner: entry for entry in entries}
+
+
+@pytest.fixture
+def marked(attackers, course):
+    """Return the entries of the attackers; their class is this test's course."""
+    judged, entries = attackers
+    shutil.copytree(judged.root, course.root, symlinks=True)
+    return entries
 
 
 def _write(course: Course, learner: str, text: str) -> None:
@@ -114,7 +124,7 @@ def test_our_pages_show_text_only(watched, marked, course):
     assert not set("\x1b\x07\x00\x08\x7f\x9b\u202e\u2066\u200b") & set(controls) and r"\x1b[2J" in controls
 
 
-def test_nbgraders_pages_and_commands_show_text_only(watched, server, marked, course, command):  # noqa: F811
+def test_nbgraders_pages_and_commands_show_text_only(watched, marked, server, course, command):  # noqa: F811
     command("nbgrader", "generate_assignment", "single_head", f"--CourseDirectory.release_directory={course.root / 'release'}")
     output = command("nbgrader", "autograde", "single_head", "--force", code=None)
     assert {p.parent.parent.name for p in (course.root / "autograded").rglob("*.ipynb")} == set(PAYLOADS), output.stderr
