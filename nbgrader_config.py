@@ -14,7 +14,7 @@ from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
 from autograder.plugins.autograde import take_back  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
-from autograder.records.gradebook import put_commands_on_path, read_schema_version_here, wait_for_locks  # noqa: E402
+from autograder.records.database import put_commands_on_path, read_schema_version_here, wait_for_locks  # noqa: E402
 
 put_commands_on_path()
 read_schema_version_here()

@@ -24,8 +24,8 @@ from .pages.feedback import feedback_page
 from .pool.base import Judges
 from .pool.choose import chosen_judges
 from .pool.here import Here
+from .records import database, journal
 from .records import gradebook as gradebooks
-from .records import journal
 from .records.course import Course
 from .records.entry import Entry
 from .records.lock import held
@@ -191,7 +191,7 @@ def grade(
     with (
         held(course.lock, "python -m autograder grade", LOCK_SECONDS),
         chosen_judges(1, level) if judges is None else nullcontext(judges) as judges,
-        gradebooks.opened(course.gradebook_url) as gradebook,
+        database.opened(course.gradebook_url) as gradebook,
     ):
         remove_half_written(course.root, *course.written)
         return _Run(Grader(course, limits, again, level, judges), gradebook, seen).grade(course.submissions(names))

@@ -23,7 +23,7 @@ from tests.formgrader_server import ask, serving
 from .machine import busy, machine, measured_on, versions
 from .ways import EXERCISE, Way, agree, class_of, name_of, nbgrader_with_plugins, stock
 
-OURS = "our judge"
+OURS = "ours"
 console = Console(stderr=True)
 
 

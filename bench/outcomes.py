@@ -38,7 +38,7 @@ class Row:
 
     name: str
     title: str
-    of_stock: bool  # known to work on stock nbgrader; our judge takes only sources
+    of_stock: bool  # known to work on stock nbgrader; our autograder takes only sources
     stock: str
     stock_detail: str
     ours: str
@@ -84,7 +84,7 @@ def _is_due(one: Attack | Mutation) -> bool:
 
 
 def _due(one: Attack | Mutation) -> set[str]:
-    """Return the other checks that are right, and marked right by our judge."""
+    """Return the other checks that are right, and marked right by our autograder."""
     return {check for check in CHECKS if check != "causal" and (isinstance(one, Mutation) or one.expected(check) == ("passed",))}
 
 
@@ -122,7 +122,7 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def ours_of_attack(one: Attack, problems: list[str], stops: Callable[[Attack], str]) -> tuple[str, str, str]:
-    """Return what our judge made of it, in words, and what stops it."""
+    """Return what our autograder made of it, in words, and what stops it."""
     if problems and all(re.match(OTHERWISE, problem) for problem in problems):  # on a busy machine one limit is hit before another
         return STOPPED, "otherwise than expected: " + "; ".join(_short(problem, 120) for problem in problems), "the limits"
     if problems:

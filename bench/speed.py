@@ -88,7 +88,7 @@ def _race(folder: Path, size: int, rounds: int, few: int, jobs: int, cluster: st
     ways = {
         OURS: ours(folder / "ours", exercise, known, "--jobs", jobs),
         f"ours, on dask with {CLUSTER} workers": ours(folder / "cluster", exercise, known, "--cluster", cluster),
-        "nbgrader's command with our judge": nbgrader_with_plugins(folder / "plugins", exercise, known),
+        "nbgrader's command with our autograder": nbgrader_with_plugins(folder / "plugins", exercise, known),
         "stock nbgrader": stock(folder / "stock", exercise, known),
     }
     if few and (THEIRS / "otter").exists():

@@ -1,4 +1,4 @@
-"""Every attack of the corpus against stock nbgrader and against our judge: autograder/sandbox/attacks.md.
+"""Every attack of the corpus against stock nbgrader and against our autograder: autograder/sandbox/attacks.md.
 
 Stock nbgrader runs strangers' code as the user who grades, so all of it happens in a throw-away world
 (`world.py`). Two learners hand in: ada, who attacks, and zoe, whose answers are right.
@@ -89,7 +89,7 @@ class _Notes:
         return sum(note["report"]["seconds"] for note in self._seen.values() if note["report"])
 
     def of(self, one: Attack | Mutation, run: Callable[[], Report | None], ours: Callable[[], Sequence[str]]) -> Row:
-        """Return the row of an attack: run now, on stock nbgrader and on our judge, or seen before."""
+        """Return the row of an attack: run now, on stock nbgrader and on our autograder, or seen before."""
         if one.name not in self._seen:
             note = {"name": one.name, "ours": ours(), "report": (report := run()) and asdict(report)}
             self._seen[one.name] = note
@@ -157,7 +157,7 @@ def _hand_in(submitted: Path, learner: str, file: str | Path) -> None:
 
 
 def _ours(mutations: list[Mutation]) -> dict[str, Sequence[str]]:
-    """Return what our judge makes of each mutation: one class, in which zoe is right."""
+    """Return what our autograder makes of each mutation: one class, in which zoe is right."""
     exercise = exercises.load(EXERCISE)
     with tempfile.TemporaryDirectory(prefix="ours-") as folder:
         course = Course(Path(folder))

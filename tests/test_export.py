@@ -4,7 +4,7 @@ import csv
 
 from autograder.grading import grade
 from autograder.plugins.export import as_csv, safe
-from autograder.records import gradebook as gradebooks
+from autograder.records import database
 
 HOSTILE = {
     '=HYPERLINK("http://127.0.0.1:1/?"&A1)': "'=",
@@ -42,7 +42,7 @@ def test_command_writes_marks_by_check(course, hand_in, command, single_head):
     broken = hand_in("eve", single_head)
     broken.write_text("{")
     entries = {entry.learner: entry for entry in grade(course, ["single_head"]).entries}
-    with gradebooks.opened(course.gradebook_url) as gradebook:
+    with database.opened(course.gradebook_url) as gradebook:
         gradebook.update_or_create_student("ada", last_name='=HYPERLINK("http://127.0.0.1:1")', first_name='Ada, "the first"\n', email="+1")
         gradebook.update_or_create_student("absent", last_name="@x")
     command("nbgrader", "export", "--to", course.root / "grades.csv")

@@ -177,7 +177,7 @@ def test_broken_test_of_ours_is_our_failure(single_head):
 
 
 def test_mark_given_by_hand_stays(course, hand_in, single_head):
-    from autograder.records.gradebook import opened
+    from autograder.records.database import opened
 
     hand_in("ada", single_head, single_head.mistakes[0])
     grade(course, ["single_head"])

@@ -17,6 +17,7 @@ from autograder.errors import GradebookBusy, MarksByHand
 from autograder.grading import Grader, grade
 from autograder.kit.cells import CHECK, Cell
 from autograder.kit.outcome import Outcome, Verdict
+from autograder.records import database as databases
 from autograder.records import gradebook as gradebooks
 from autograder.records.entry import Entry
 from autograder.records.journal import read_entry
@@ -34,7 +35,7 @@ class Power(Exception):
 def prepared(tmp_path_factory, single_head):
     """A gradebook with the exercise in it; nbgrader takes seconds to make one."""
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with gradebooks.opened(f"sqlite:///{path}") as one:
+    with databases.opened(f"sqlite:///{path}") as one:
         gradebooks.prepare(one, f"sqlite:///{path}", single_head)
     return path
 
@@ -43,7 +44,7 @@ def prepared(tmp_path_factory, single_head):
 def book(course, prepared):
     course.root.mkdir()
     shutil.copyfile(prepared, course.root / "gradebook.db")
-    with gradebooks.opened(course.gradebook_url) as one:
+    with databases.opened(course.gradebook_url) as one:
         yield one
 
 
@@ -141,7 +142,7 @@ def _is_killed(course, entry: Entry, after: int, spill: bool) -> bool:
     pid = os.fork()
     if pid == 0:
         try:
-            book, count = gradebooks.opened(course.gradebook_url), [after]
+            book, count = databases.opened(course.gradebook_url), [after]
 
             def kill(connection, *of_statement):
                 count[0] -= 1
@@ -176,21 +177,21 @@ def test_a_gradebook_cut_off_while_it_was_made_is_made_anew(course, single_head)
     pid = os.fork()
     if pid == 0:
         event.listen(
-            gradebooks.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL)
+            databases.Engine, "before_cursor_execute", lambda *of: "CREATE TABLE grade" in of[2] and os.kill(os.getpid(), signal.SIGKILL)
         )
         try:
-            gradebooks.opened(course.gradebook_url)
+            databases.opened(course.gradebook_url)
         finally:
             os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     assert not (course.root / "gradebook.db").exists()
-    gradebooks.opened(course.gradebook_url).close()
+    databases.opened(course.gradebook_url).close()
     with closing(sqlite3.connect(course.root / "gradebook.db")) as database:
         assert database.execute("select count(*) from alembic_version").fetchone() == (1,)
 
 
 def test_a_locked_gradebook_is_waited_for_and_reported(book, course, single_head, caplog, monkeypatch):
-    monkeypatch.setattr(gradebooks, "WARN_AFTER", 0.2)
+    monkeypatch.setattr(databases, "WARN_AFTER", 0.2)
     with held_by_another(course, seconds=1.5):
         gradebooks.record(book, [judged(single_head, "ada")])
     assert "in use by another program" in caplog.text
@@ -198,7 +199,7 @@ def test_a_locked_gradebook_is_waited_for_and_reported(book, course, single_head
 
 
 def test_gradebook_locked_for_too_long_loses_nothing(course, hand_in, single_head, monkeypatch):
-    monkeypatch.setattr(gradebooks, "PATIENCE", 0.5)
+    monkeypatch.setattr(databases, "PATIENCE", 0.5)
     hand_in("ada", single_head)
     held = ExitStack()
     whole = Grader.decided
@@ -234,7 +235,7 @@ def test_nbgraders_own_commands_wait_too(book, course, hand_in, single_head):
 def test_what_a_person_wrote_survives_every_regrade(course, hand_in, single_head, command):
     hand_in("ada", single_head, single_head.mistakes[0])
     grade(course, ["single_head"])
-    with gradebooks.opened(course.gradebook_url) as book:
+    with databases.opened(course.gradebook_url) as book:
         by_hand(book, "ada", "scale")
     written = written_by_hand(course)
     assert len(written) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.errors import CannotGoOn
 from autograder.grading import grade
-from autograder.records import gradebook as gradebooks
+from autograder.records import database as databases
 from autograder.records.course import Course
 from tests.marks import files, small_class
 
@@ -67,7 +67,7 @@ def on_a_file(tmp_path_factory):
 
 
 def _marks(url: str) -> list[tuple]:
-    book = gradebooks.opened(url)
+    book = databases.opened(url)
     try:
         submissions = book.assignment_submissions("single_head")
         return sorted(
@@ -106,13 +106,13 @@ def test_a_mark_by_hand_stays(course, database, hand_in, single_head):
     hand_in("ada", single_head, single_head.mistakes[0])
     there = Course(course.root, database)
     grade(there, ["single_head"])
-    book = gradebooks.opened(database)
+    book = databases.opened(database)
     book.find_grade("scale", "single_head", "single_head", "ada").manual_score = 1.5
     book.db.commit()
     book.close()
     hand_in("ada", single_head)
     grade(there, ["single_head"])
-    book = gradebooks.opened(database)
+    book = databases.opened(database)
     mark = book.find_grade("scale", "single_head", "single_head", "ada")
     assert (mark.auto_score, mark.manual_score, mark.needs_manual_grade) == (2.0, 1.5, True)
     book.close()

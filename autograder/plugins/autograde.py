@@ -33,8 +33,8 @@ from ..limits import asked_limits
 from ..pages.feedback import feedback_page
 from ..pool.base import default_jobs
 from ..pool.choose import chosen_judges
+from ..records import database, journal
 from ..records import gradebook as gradebooks
-from ..records import journal
 from ..records.course import Course
 from ..records.entry import Entry
 from ..records.lock import held
@@ -112,7 +112,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
         exercise = exercises.load(submission.exercise)
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
-            with gradebooks.opened(resources["nbgrader"]["db_url"]) as gradebook:
+            with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
                 by_hand = gradebooks.record(gradebook, [entry])[entry.of]
             write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, by_hand.marks, by_hand.comments))
         notebook.metadata.pop(BEING_JUDGED, None)
