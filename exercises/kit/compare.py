@@ -12,22 +12,28 @@ from .values import small
 STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
 NOTHING = 1e-5  # of the output's squares: a slope as small as this is lost in what 32 bits round off
 
-# Generous to the order of summation, far below what any known mistake changes.
+DIGITS = (4, 6, 9, 17)  # that a message shows of a number; the last are all that 64 bits have
+
+ROUNDINGS = 4  # of a number on the way, that may add up
+
+# Generous to the order of summation, far below what any known mistake changes: some hundred times what a number is rounded by.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
-def expect(came, expected, what: str = "output") -> None:
+def expect(came, expected, what: str = "output", size: float = 1.0) -> None:
     """Return None if `came` is what was expected.
 
+    `size` is that of the largest numbers which the contract lets an answer add up or subtract on the way: a logarithm of sums of 1000
+    is rounded by a thousand times as much as one of 1, and the power of e makes that a share of the result.
     Raises `Wrong`, naming the first thing that differs: kind, shape, dtype, then value.
     """
     if isinstance(expected, Tensor):
-        _expect_tensor(came, expected, what)
+        _expect_tensor(came, expected, what, size)
     elif type(came) is not type(expected) or came != expected:
         raise Wrong(what, f"{_text(came)} where {_text(expected)} was expected", came, expected, _other(came, expected))
 
 
-def _expect_tensor(came, expected: Tensor, what: str) -> None:
+def _expect_tensor(came, expected: Tensor, what: str, size: float) -> None:
     if not isinstance(came, Tensor):
         raise Wrong(what, f"{_kind(came)} where a tensor was expected", came, expected, f"{_kind(came, False)} where a tensor was expected")
     if came.shape != expected.shape:
@@ -36,26 +42,26 @@ def _expect_tensor(came, expected: Tensor, what: str) -> None:
     if came.dtype != expected.dtype:
         dtypes = f"dtype {_dtype(came)} where {_dtype(expected)} was expected"
         raise Wrong(what, dtypes, came, expected, dtypes)
-    off = ~_close(came, expected)
+    off = ~_close(came, expected, size)
     if off.any():
         where, values = _first_difference(came, expected, off)
         raise Wrong(what, f"{where}{values}", came, expected, where.rstrip(": ") or "another number was expected")
 
 
-def _close(came: Tensor, expected: Tensor) -> Tensor:
+def _close(came: Tensor, expected: Tensor, size: float) -> Tensor:
     if not expected.dtype.is_floating_point:
         return came == expected
-    tolerance = TOLERANCE[expected.dtype]
+    tolerance = max(TOLERANCE[expected.dtype], ROUNDINGS * torch.finfo(expected.dtype).eps * size)
     return torch.isclose(came.double(), expected.double(), rtol=tolerance, atol=tolerance)
 
 
 def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> tuple[str, str]:
     """Return where the two differ, and in what."""
     if expected.ndim == 0:
-        return "", f"{came.item():.4g} where {expected.item():.4g} was expected"
+        return "", _number_where(came, expected)
     place = tuple(off.nonzero()[0].tolist())
     where = f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}: "
-    return where, f"{_number(came[place])} where {_number(expected[place])} was expected"
+    return where, _number_where(came[place], expected[place])
 
 
 def _other(came, expected) -> str:
@@ -102,8 +108,17 @@ def _text(value) -> str:
     return small(value) or "None"
 
 
-def _number(value: Tensor) -> str:
-    return str(value.item()) if not value.dtype.is_floating_point else f"{value.item():.4g}"
+def _number_where(came: Tensor, expected: Tensor) -> str:
+    """Return both numbers, with as many digits as it takes to tell them apart."""
+    for digits in DIGITS:
+        texts = _number(came, digits), _number(expected, digits)
+        if texts[0] != texts[1]:
+            break
+    return f"{texts[0]} where {texts[1]} was expected"
+
+
+def _number(value: Tensor, digits: int) -> str:
+    return str(value.item()) if not value.dtype.is_floating_point else f"{value.item():.{digits}g}"
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 
 from .draw import Draw
 from .outcome import JudgeFailed, Outcome, Stopped, Verdict, Wrong
-from .values import small
+from .values import told_apart
 
 # Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
 VISIBLE_SEED = 0
@@ -167,6 +167,7 @@ def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learne
     """Return the verdict for a test that ended with `error`."""
     wrong = error if isinstance(error, Wrong) else None
     shown = None if test.hidden else wrong  # a hidden input stays hidden
+    expected, came = told_apart(shown.expected, shown.came) if shown else ("", "")
     called = error.outcome in (Outcome.WRONG, Outcome.RAISED) and not test.hidden
     return Verdict(
         check=check,
@@ -177,6 +178,6 @@ def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learne
         reason=error.redacted if test.hidden else str(error),
         in_full=str(error) if test.hidden else "",
         given=learner.last_call if called else "",
-        expected=small(shown.expected) if shown else "",
-        came=small(shown.came) if shown else "",
+        expected=expected,
+        came=came,
     )

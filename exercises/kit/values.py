@@ -9,6 +9,7 @@ from torch import Tensor
 
 MOST_NUMBERS = 40
 MOST_LETTERS = 200
+DECIMALS = (4, 6, 9, 12)  # of the numbers of a tensor; more than the first only where that tells two apart
 
 
 class _Brief(reprlib.Repr):
@@ -27,7 +28,16 @@ class _Brief(reprlib.Repr):
 BRIEF = _Brief()
 
 
-def small(value) -> str:
+def told_apart(one, other) -> tuple[str, str]:
+    """Return two values as short text, with as many decimals as it takes to tell them apart."""
+    for decimals in DECIMALS:
+        texts = small(one, decimals), small(other, decimals)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def small(value, decimals: int = DECIMALS[0]) -> str:
     """Return a value as short text: a small tensor whole, a large one by its shape."""
     if value is None:
         return ""
@@ -35,11 +45,11 @@ def small(value) -> str:
         return BRIEF.repr(value)[:MOST_LETTERS]
     if value.numel() > MOST_NUMBERS:
         return f"tensor of shape {tuple(value.shape)}"
-    return _numbers(value)
+    return _numbers(value, decimals)
 
 
-def _numbers(value: Tensor) -> str:
-    shown = value.to(torch.float64).round(decimals=4) if value.dtype.is_floating_point else value
+def _numbers(value: Tensor, decimals: int) -> str:
+    shown = value.to(torch.float64).round(decimals=decimals) if value.dtype.is_floating_point else value
     text = str(shown.tolist())
     # Axes of length one need no lines of their own; the nesting of brackets keeps the shape.
     return text.replace("], [", "],\n [") if value.ndim > 1 and len(text) > 60 else text
