@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -110,7 +111,8 @@ def test_who_sleeps_is_judged_once_more(single_head):
 @pytest.mark.parametrize("waited, computed, is_idle", [(0.0, 0.3, False), (0.0, 0.05, True), (5.0, 5.3, False), (5.0, 5.05, True)])
 def test_who_computes_is_out_of_time_at_once(waited, computed, is_idle):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"cpu_seconds": computed}), mine, 1, Limits(), waited=waited)
+    zygote = SimpleNamespace(end=lambda pid: {"cpu_seconds": computed}, use=lambda pid: {"starved_seconds": 0.0})
+    worker = Worker(zygote, mine, 1, Limits(), waited=waited)
     with mine, theirs, pytest.raises(TimeLimit):
         worker.ask({"do": "call"}, 0.3)
     assert worker.was_idle is is_idle
@@ -303,3 +305,43 @@ def test_an_end_is_described_by_the_judge(zygote, single_head):
         assert reports(session)[0] == "the process ended while the judge waited for an answer"
         with pytest.raises(Ended):
             session.learner.causal_mask(1)
+
+
+@pytest.fixture
+def crowded_core():
+    """One core for this process and its children, and three others who compute on it without end."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        yield
+    finally:
+        for each in others:
+            each.kill()
+            each.wait()
+        os.sched_setaffinity(0, before)
+
+
+def test_a_busy_machine_makes_nobody_late(crowded_core, level, single_head):
+    """A call that computes for less than it may comes through though it takes longer; one that computes or sleeps without end does not."""
+    computes = "import time\ndef softmax(scores):\n    end = time.process_time() + {}\n    while time.process_time() < end: pass\n    return scores"
+    with Zygote(level) as zygote:
+        limits = Limits(request_seconds=1.0)
+        with Session(zygote, single_head, {**answers(single_head), "answer-softmax": computes.format(0.6)}, limits) as session:
+            started = time.monotonic()
+            assert session.learner.softmax(torch.ones(2)).tolist() == [1.0, 1.0]
+            assert time.monotonic() - started > limits.request_seconds  # or nobody was in the way
+        for body in (computes.format(1000), "import time\ndef softmax(scores):\n    time.sleep(1000)"):
+            with Session(zygote, single_head, {**answers(single_head), "answer-softmax": body}, limits) as session:
+                with pytest.raises(TimeLimit, match="^softmax: no answer after 1 seconds"):
+                    session.learner.softmax(torch.ones(2))
+
+
+def test_memory_is_not_read_from_the_name_of_a_process(zygote, single_head):
+    """Which a process may choose, and the kernel writes it above what it has counted."""
+    renames = (
+        "import ctypes\nctypes.CDLL(None).prctl(15, b'VmHWM: 1 kB')\ndef softmax(scores):\n    return torch.ones(1 << 25).sum() + scores"
+    )
+    with Session(zygote, single_head, {**answers(single_head), "answer-softmax": renames}) as session:
+        _, cost = session.learner.softmax.measured((torch.ones(2),))[0]
+    assert cost.bytes > 64 << 20

@@ -133,6 +133,11 @@ class Session:
         left, seconds, started = self._left(), seconds or self._limits.request_seconds, time.monotonic()
         worker = self._worker
         assert worker is not None
+        granted = worker.granted
+
+        def spent() -> float:
+            return time.monotonic() - started - (worker.granted - granted)
+
         try:
             with _ours():
                 return way(worker, request, min(seconds, left))
@@ -141,9 +146,9 @@ class Session:
             raise
         except TimeLimit as error:
             self.doubts += worker.was_idle
-            raise self._all_spent() if time.monotonic() - started >= left else error from None
+            raise self._all_spent() if spent() >= left else error from None
         finally:
-            self._spent += time.monotonic() - started
+            self._spent += spent()
             if not worker.alive:
                 self._worker = None
 

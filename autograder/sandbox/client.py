@@ -19,6 +19,8 @@ from .levels import Level, Unavailable, required
 
 START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
+MOST_GRANTED = 10  # times the seconds of a request, where others have the processors
+LEAST_GRANTED = 0.05  # of the seconds of a request; less is what every process waits
 IDLE = 0.75  # share of a request's seconds without computing; an endless loop on a busy machine stays below it
 LONGEST_TEXT = 1000  # of an error
 OTHERS: dict[str, type[Stopped]] = {kind.__name__: kind for kind in (NoAnswer, Forbidden, MemoryLimit)}
@@ -51,7 +53,7 @@ class Zygote:
         assert forkserver_link is not None
         with theirs:
             socket.send_fds(forkserver_link, [b"."], [theirs.fileno()])
-        there = wire.receive(self._link, time.monotonic() + START_SECONDS)["level"]
+        there = wire.receive(self._link, wire.Deadline(START_SECONDS))["level"]
         if there != self.level.name:
             raise Unavailable(self.level, f"the fork server is at the level {there}")
         self.fork(Limits()).end()
@@ -85,7 +87,7 @@ class Zygote:
         """Import in the zygote, once, what learners' tests are likely to use."""
         if not self._prepared:
             wire.send(self._link, {"do": "prepare"})
-            wire.receive(self._link, time.monotonic() + START_SECONDS)
+            wire.receive(self._link, wire.Deadline(START_SECONDS))
             self._prepared = True
 
     def end(self, pid: int) -> dict:
@@ -110,26 +112,28 @@ class Worker:
     alive: bool = True
     born: dict = field(default_factory=dict)  # what it had used before it ran any of a learner's code
     waited: float = 0.0  # seconds for which its answers were waited for
+    granted: float = 0.0  # seconds of these in which it could have computed, and had no processor
+    _starved: float = 0.0  # what the kernel has counted of such seconds, when it was last asked
     was_idle: bool = False  # it ran out of time and did not compute for most of it: it slept, was stopped, or got no processor
 
     def ask(self, request: dict, seconds: float, reply: Callable[[object], dict] | None = None):
         """Return the worker's answer, which may take so many seconds.
 
-        `reply` answers the questions that the worker asks back meanwhile; without it, a question counts as an answer.
+        The time in which it would have computed, and the kernel had no processor for it, does not count, so that a busy machine makes
+        nobody late. `reply` answers the questions that the worker asks back meanwhile; without it, a question counts as an answer.
 
         Raises a `Stopped`; where that is a limit or a death, the worker is ended.
         """
-        started = time.monotonic()
-        until = started + seconds
+        started, until = time.monotonic(), wire.Deadline(seconds, self._granted(seconds))
         try:
-            self.link.settimeout(seconds)
-            wire.send(self.link, request)
+            self._say(request, until)
             answer = wire.receive(self.link, until)
             while reply is not None and "ask" in answer:
                 self._say(reply(answer["ask"]), until)
                 answer = wire.receive(self.link, until)
         except TimeoutError:
-            self.was_idle = self.waited + seconds - self.end()["cpu_seconds"] > IDLE * seconds
+            taken = time.monotonic() - started
+            self.was_idle = self.waited + taken - self.end()["cpu_seconds"] > IDLE * taken
             raise TimeLimit(f"no answer after {seconds:g} seconds") from None
         except wire.BadFrame as error:
             self.end()
@@ -139,13 +143,27 @@ class Worker:
         self.waited += time.monotonic() - started
         return _value(answer)
 
-    def _say(self, message: dict, until: float) -> None:
+    def _say(self, message: dict, until: wire.Deadline) -> None:
         """Send a message by `until`; raises `TimeoutError`, also where questions come too fast for a receive to time out."""
-        left = until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self.link.settimeout(left)
+        self.link.settimeout(until.left())
         wire.send(self.link, message)
+
+    def _granted(self, seconds: float) -> Callable[[], float]:
+        """Return a function that grants the seconds for which the worker has waited for a processor since the last grant.
+
+        All grants together are at most `MOST_GRANTED` times the seconds of the request: threads of a learner's may wait for each other.
+        """
+        most = self.granted + MOST_GRANTED * seconds
+
+        def more() -> float:
+            starved = self.use()["starved_seconds"]
+            extra = min(starved - self._starved, most - self.granted)
+            if extra < LEAST_GRANTED * seconds:
+                return 0.0
+            self._starved, self.granted = starved, self.granted + extra
+            return extra
+
+        return more
 
     def use(self) -> dict:
         """Return the seconds and the peak of memory that the kernel has counted; raises `Ended` if the worker is gone."""
@@ -184,7 +202,7 @@ class Worker:
 
 def _answer(link: socket.socket) -> dict:
     """Return the answer of the zygote, or of a worker that has run nothing yet; a failure there is ours."""
-    answer = wire.receive(link, time.monotonic() + HOUSEKEEPING_SECONDS)
+    answer = wire.receive(link, wire.Deadline(HOUSEKEEPING_SECONDS))
     if "failed" in answer:
         raise wire.Closed(answer["failed"])
     return answer

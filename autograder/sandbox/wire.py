@@ -16,6 +16,7 @@ import math
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -53,6 +54,25 @@ class Closed(ConnectionError):
     """The other side is gone."""
 
 
+class Deadline:
+    """When a message must be whole: so many seconds from now, and as many more as `extension` grants whenever these are over."""
+
+    def __init__(self, seconds: float, extension: Callable[[], float] = lambda: 0.0):
+        self._until = time.monotonic() + seconds
+        self._extension = extension
+
+    def left(self) -> float:
+        """Return the seconds that are left; raises `TimeoutError` where none are."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            more = self._extension()
+            self._until += more
+            left += more
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
 def send(link: socket.socket, message: dict) -> None:
     """Write one frame; raises `Closed` if the other side is gone, `TimeoutError` if it is there and does not read."""
     tensors: list[Tensor] = []
@@ -67,11 +87,11 @@ def send(link: socket.socket, message: dict) -> None:
         raise Closed(str(error)) from None
 
 
-def receive(link: socket.socket, until: float | None = None) -> dict:
+def receive(link: socket.socket, until: Deadline | None = None) -> dict:
     """Return the next message.
 
     Raises `BadFrame` for anything that is not a frame within the caps, `Closed` at the end and
-    `TimeoutError` when the frame is not whole by `until`, a reading of `time.monotonic`.
+    `TimeoutError` when the frame is not whole by `until`.
     """
     (length,) = struct.unpack("<I", _receive_bytes(link, 4, until))
     if length > MOST_HEADER:
@@ -187,7 +207,7 @@ def _no_constant(text: str):
     raise ValueError(text)
 
 
-def _receive_bytes(link: socket.socket, length: int, until: float | None) -> bytearray:
+def _receive_bytes(link: socket.socket, length: int, until: Deadline | None) -> bytearray:
     data = bytearray(length)
     view = memoryview(data)
     while view:
@@ -195,15 +215,16 @@ def _receive_bytes(link: socket.socket, length: int, until: float | None) -> byt
     return data
 
 
-def _receive_some(link: socket.socket, view: memoryview, until: float | None) -> int:
-    if until is not None:  # one deadline for the whole frame: a byte now and then does not extend it
-        link.settimeout(max(until - time.monotonic(), 1e-3))
-    try:
-        count = link.recv_into(view)
-    except TimeoutError:
-        raise
-    except OSError as error:
-        raise Closed(str(error)) from None
-    if count == 0:
-        raise Closed("the other side has closed")
-    return count
+def _receive_some(link: socket.socket, view: memoryview, until: Deadline | None) -> int:
+    while True:
+        if until is not None:  # one deadline for the whole frame: a byte now and then does not extend it
+            link.settimeout(until.left())
+        try:
+            count = link.recv_into(view)
+        except TimeoutError:  # which the deadline raises, unless it grants more
+            continue
+        except OSError as error:
+            raise Closed(str(error)) from None
+        if count == 0:
+            raise Closed("the other side has closed")
+        return count

@@ -22,7 +22,7 @@ import torch
 
 from . import confine, wire, worker
 
-HIGH_WATER = re.compile(rb"VmHWM:\s*(\d+) kB")
+HIGH_WATER = re.compile(rb"^VmHWM:\s*(\d+) kB", re.MULTILINE)  # at the head of a line: the name of a process is its own to choose
 
 torch.set_num_threads(1)
 # Torch reads what the processor can do from files that no worker sees; without that it refuses to compute in 16 bits.
@@ -192,11 +192,24 @@ def _fork_unshared(work) -> int:
 
 
 def _use(pid: int) -> dict:
-    """Return what the kernel has counted of a worker up to now: seconds of all its threads, the most memory it held."""
+    """Return what the kernel has counted of a worker up to now.
+
+    That is the seconds that all its threads have computed, the most memory it held, and for how long it was ready to go on while others
+    had the processors.
+    """
     peak = HIGH_WATER.search(Path(f"/proc/{pid}/status").read_bytes())
     if peak is None:  # it has ended and has not been waited for
         return {"gone": True}
-    return {"cpu_seconds": time.clock_gettime(confine.clock_of(pid)), "peak_bytes": int(peak[1]) << 10}
+    return {"cpu_seconds": time.clock_gettime(confine.clock_of(pid)), "peak_bytes": int(peak[1]) << 10, "starved_seconds": _starved(pid)}
+
+
+def _starved(pid: int) -> float:
+    """Return the seconds for which the thread of a worker that waited longest had no processor; 0 where the kernel does not count them."""
+    try:
+        waits = [int(path.read_bytes().split()[1]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    except (OSError, IndexError):  # a thread has ended meanwhile, or the kernel was built without
+        return 0.0
+    return max(waits, default=0) / 1e9
 
 
 def _end(pid: int) -> dict:
