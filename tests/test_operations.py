@@ -6,6 +6,7 @@ from torch import nn
 
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
+from autograder.kit.cells import ANSWER, Cell, run_here
 from autograder.kit.compare import expect_gradient
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
@@ -141,3 +142,27 @@ def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
         return expect_gradient(learner.f, ["x"], x)
     with pytest.raises(Wrong, match=missed):
         expect_gradient(learner.f, ["x"], x)
+
+
+def test_gradients_come_through_a_reentrant_checkpoint():
+    """It works in a whole backward pass only, which is what a training makes."""
+    source = """
+import torch
+from torch.utils.checkpoint import checkpoint
+
+class Squared(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = torch.nn.Parameter(torch.tensor([3.0]))
+
+    def forward(self, words):
+        return checkpoint(lambda words: words * self.by, words, use_reentrant=True)
+
+def doubled(words):
+    return checkpoint(lambda words: 2 * words, words, use_reentrant=True)
+"""
+    namespace, missing = run_here([Cell("answer", ANSWER, source)], {}, [])
+    learner = local(namespace, NoGuard(), missing)
+    assert learner.doubled.gradients(torch.tensor([1.0, 2.0]), wrt=[0])[0].tolist() == [8.0, 16.0]
+    module = learner.Squared()
+    assert module.trained(torch.ones(2, requires_grad=True)) == (1, 1) == module.trained(torch.ones(2, requires_grad=True))

@@ -19,6 +19,7 @@ from .outcome import NoAnswer, Stopped
 from .proxy import ImplementationProxy
 
 DEEPEST = 8
+REENTRANT = "use_reentrant"  # in torch's words: checkpointing of that kind works in a whole backward pass only
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,15 @@ class Operations:
         """Return the gradients of the sum of the result times itself, or times `slopes`."""
         if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
             return [None] * len(leaves)
-        return list(torch.autograd.grad((result * (result if slopes is None else slopes)).sum(), leaves, allow_unused=True))
+        total = (result * (result if slopes is None else slopes)).sum()
+        try:
+            found: list[Tensor | None] = list(torch.autograd.grad(total, leaves, allow_unused=True, retain_graph=True))
+        except RuntimeError as error:
+            if REENTRANT not in str(error):
+                raise
+            found = [None]
+        # What a checkpoint of that kind hides from autograd.grad arrives in a whole pass, as a training makes it.
+        return found if all(grad is not None for grad in found) else _by_a_whole_pass(total, leaves)
 
     def _run(self, target, args: tuple, kwargs: dict, device: str | None):
         return self._compute(target, *self._opened(args, kwargs, device), device)
@@ -202,6 +211,18 @@ class Operations:
 
     def _watched(self):
         return _Watch(self._guard, self._missing)
+
+
+def _by_a_whole_pass(total: Tensor, leaves: list[Tensor]) -> list:
+    """Return the gradients of leaves from a pass that reaches everything; what they held before stays."""
+    before = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    total.backward()
+    found = [leaf.grad for leaf in leaves]
+    for leaf, grad in zip(leaves, before):
+        leaf.grad = grad
+    return found
 
 
 def _slopes(result: Tensor) -> Tensor:
