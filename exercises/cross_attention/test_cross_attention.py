@@ -52,6 +52,15 @@ def test_a_call_leaves_the_next_alone(learner, draw):
 
 
 @visible("who_asks")
+def test_another_context_each_time(learner, draw):
+    """One module is called three times, with another x and then with another context of the same size. What does it still know of the calls before?"""
+    weights, x, context = _weights(draw, 7, 7, 1, 11), draw(3, 7), draw(5, 7)
+    attention = _attention(learner, weights)
+    for words, others in ((x, context), (draw(3, 7), context), (x, draw(5, 7))):
+        expect(attention(words, others), _expected(words, others, weights), "output")
+
+
+@visible("who_asks")
 def test_matches_of_one_and_three_thousand(learner):
     """The matches are 1000 and 3000, and their powers of e too large for any float. What does a softmax do about that?"""
     one = torch.eye(3)[:, :1]
@@ -146,6 +155,15 @@ def test_another_mask_each_time(learner, draw):
         expect(attention.unchanged(x, context, mask=mask), _expected(x, context, weights, mask), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    attention = _attention(learner, {"w_query": torch.zeros(2, 1), "w_key": torch.zeros(2, 1), "w_value": torch.eye(2)})
+    x, context = torch.ones(2, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    came = attention.strided(x, context, torch.tensor([[True, False, True], [False, True, True]]))
+    expect(came, torch.tensor([[3.0, 4.0], [4.0, 5.0]]), "output")
+
+
 @visible("blind_row")
 def test_word_that_sees_nothing(learner):
     """The second word may look at nothing. Has it anything to average? What should stand in its row?"""
@@ -169,6 +187,16 @@ def test_every_weight_learns(learner, draw):
     """A module of this size has 5*2 + 5*2 + 5*3 = 35 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
     attention = _attention(learner, _weights(draw, 5, 5, 2, 3))
     expect_trained(attention.trained(draw(2, 5), draw(3, 5)), 35)
+
+
+@visible("trains")
+def test_module_of_64_bits(learner):
+    """The module was told to keep 64 bits, and so have the words. What of it stays behind, or comes back with fewer?"""
+    attention = _attention(learner, {"w_query": torch.eye(2, 1), "w_key": torch.eye(2, 1), "w_value": torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])})
+    attention.double()
+    # All words are alike, so the output is their value.
+    words = torch.tensor([[1.0, 2.0]] * 2, dtype=torch.float64)
+    expect(attention(words, words), torch.tensor([[1.0, 2.0, 8.0]] * 2, dtype=torch.float64), "output")
 
 
 @visible("trains")
@@ -220,6 +248,16 @@ def test_match_of_eight(learner):
 
 
 @visible("both_scale")
+def test_as_many_words_as_numbers(learner):
+    """There are two words and two patches of two numbers each, so all tables are square. Which of them are rows in what comes back?"""
+    text, image = _opposites(torch.tensor([[2.0, 0.0]])), _opposites(torch.tensor([[2.0**0.5, 1.0]]))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    weights = torch.softmax(torch.tensor([[2.0, -2.0], [-2.0, 2.0]]), -1)
+    expect(text_seen, weights @ image, "what the text has read")
+    expect(image_seen, weights @ text, "what the image has read")
+
+
+@visible("both_scale")
 def test_text_and_image_stay_as_they_were(learner, draw):
     """Whoever called still holds text and image, and may need them again. Which line of your code writes into one of them?"""
     text, image = _opposites(draw(1, 3)), _opposites(draw(1, 3))
@@ -231,6 +269,15 @@ def test_text_and_image_stay_as_they_were(learner, draw):
 def test_a_batch_of_texts_and_images(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
     text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_batch")
+def test_as_many_texts_as_words(learner, draw):
+    """There are two texts of two words, so two axes are equally long. Which of them is carried along?"""
+    text, image = _opposites(draw(2, 1, 1)), _opposites(draw(2, 1, 1))
     text_seen, image_seen = learner.look_both_ways.pair(text, image)
     expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
     expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")

@@ -26,6 +26,12 @@ def test_each_word_by_itself(learner):
 
 
 @visible("mean")
+def test_as_many_words_as_numbers(learner):
+    """Two words of two numbers each make a square. Which way do the numbers of one word lie in it, and in what comes back?"""
+    _expect_shifted(learner, torch.tensor([[[1.0, 3.0], [40.0, 10.0]], [[5.0, 2.0], [0.0, 1.0]]]))
+
+
+@visible("mean")
 def test_two_axes_before_the_tokens(learner, draw):
     """The numbers of a word lie along the last axis, however many axes come before it. How do you say "the last" without counting from the front?"""
     _expect_shifted(learner, draw(2, 3, 5, 7))
@@ -67,6 +73,13 @@ def test_distances_of_a_thousandth(learner):
     expect(came, torch.tensor([[[0.5, -0.5], [-0.5, 0.5]]]), "words")
 
 
+@visible("eps")
+def test_eps_that_nobody_named(learner):
+    """The distances are a hundred thousandth, and no eps is handed over. Which one does the signature promise, and is the variance anything beside it?"""
+    words, gain = torch.tensor([[[1e-5, -1e-5], [-1e-5, 1e-5]]]), torch.full((2,), 1e5 * 1e-5**0.5)
+    expect(learner.layer_norm(words, gain, torch.zeros(2)), torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), "words")
+
+
 @visible("gain")
 def test_word_of_equal_numbers_becomes_the_bias(learner):
     """Shifted to mean 0, a word of equal numbers is a word of zeros. Times gain it still is. What comes last?"""
@@ -81,6 +94,13 @@ def test_each_number_has_a_gain_of_its_own(learner):
     words, gain = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]]), torch.tensor([1.0, 2.0, 3.0, 4.0])
     came = learner.layer_norm(words, gain, torch.zeros(4))
     expect(_to_size(came), _to_size(words * gain), "words, each brought to mean square 1")
+
+
+@visible("gain")
+def test_gain_and_bias_stay_as_they_were(learner):
+    """The next word is normalised with the same gain and the same bias. Which line of your code writes into them, or into the words?"""
+    words, bias = torch.full((1, 2, 3), 7.0), torch.tensor([10.0, 20.0, 30.0])
+    expect(learner.layer_norm.unchanged(words, gain=torch.tensor([2.0, 3.0, 4.0]), bias=bias), bias.repeat(1, 2, 1), "words")
 
 
 @visible("precision")
@@ -108,6 +128,13 @@ def test_words_far_from_zero(learner):
 def test_attention_in_the_layer(learner, draw):
     """Three heads look at five words. How wide is one head, and which matrix comes before the scores, which after the heads are merged?"""
     x, weights = _words(draw, 1, 5, 6), _attending(draw, 6)
+    expect(_layer(learner, weights, 3)(x), _by_torch(x, weights, 3), "output")
+
+
+@visible("attention")
+def test_as_many_words_as_numbers_in_the_layer(learner, draw):
+    """There are six words of six numbers each. Which of the two axes are the words on, in all your steps?"""
+    x, weights = _words(draw, 1, 6, 6), _attending(draw, 6)
     expect(_layer(learner, weights, 3)(x), _by_torch(x, weights, 3), "output")
 
 
@@ -264,6 +291,14 @@ def test_mask_stays_as_it_was(learner):
     expect(_layer(learner, _passing(4), 2).unchanged(x, mask=torch.ones(3, 3).tril().bool()), x, "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]])
+    expected = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [2**0.5, 0.0, 0.0, -(2**0.5)]]])
+    expect(_layer(learner, _passing(4), 2).strided(x, torch.tensor([[True, False], [True, True]])), expected, "output")
+
+
 @visible("dropout")
 def test_everything_is_dropped(learner, draw):
     """With dropout=1.0 nothing that a sublayer returns arrives. The words have mean 0 and variance 1 already, and each norm adds 1 at the end. What is left? And what must not be dropped?"""
@@ -303,6 +338,15 @@ def test_every_parameter_learns(learner, draw):
     """A layer of this size has 4*6*6 + 2*6*13 + 13 + 6 + 4*6 = 343 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     layer = _layer(learner, _quiet(draw, 6, 13), 3)
     expect_trained(layer.trained(draw(2, 5, 6)), 343)
+
+
+@visible("trains")
+def test_layer_of_64_bits(learner):
+    """The layer was told to keep 64 bits, and so have the words. What of it stays behind, or comes back with fewer?"""
+    layer = _layer(learner, _silent(4), 2)
+    layer.double()
+    came = layer(STEPS.double().reshape(1, 1, 4))
+    expect(getattr(came, "dtype", None) == torch.float64, True, "whether the output has 64 bits")
 
 
 @visible("trains")

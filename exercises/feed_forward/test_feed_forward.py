@@ -92,6 +92,13 @@ def test_one_word_of_five_is_changed(learner):
 
 
 @visible("alone")
+def test_as_many_words_as_numbers(learner):
+    """There are two words of two numbers each. Which of the two axes does your network work on, and which does it leave alone?"""
+    x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+    expect(_network(learner, NO_BIASES)(x), x @ ONE_MATRIX, "output")
+
+
+@visible("alone")
 def test_words_stay_as_they_were(learner):
     """Others still need the words that were handed over. Does your code write into them?"""
     network, x = _network(learner, ALL_ON), torch.arange(10.0).reshape(1, 5, 2)
@@ -103,6 +110,15 @@ def test_every_number_learns(learner):
     """From 2 numbers to 3 units and back, with biases, there are 17 numbers to learn. How does a module know which numbers are to be trained, and does a gradient find them?"""
     trained = _network(learner, ALL_ON).trained(torch.arange(1.0, 11.0).reshape(1, 5, 2))
     expect_trained(trained, 17)
+
+
+@visible("trains")
+def test_network_of_64_bits(learner):
+    """The network was told to keep 64 bits, and so has the word. What of it stays behind, or comes back with fewer?"""
+    network = _network(learner, NO_BIASES)
+    network.double()
+    came = network(torch.tensor([[[1.0, 2.0]]], dtype=torch.float64))
+    expect(getattr(came, "dtype", None) == torch.float64, True, "whether the output has 64 bits")
 
 
 @visible("trains")
@@ -118,6 +134,13 @@ def test_two_matrices_become_one(learner):
     expect(matrix, torch.tensor([[5.0, -2.0], [2.0, -4.0]]), "matrix")
 
 
+@visible("fold")
+def test_matrices_in_another_order_in_memory(learner):
+    """The layers are transposed, and a gradient is to go back to them. Which of your steps minds, or cuts them off the graph?"""
+    expect(learner.fold.strided(**TWO_LAYERS)[0], torch.tensor([[5.0, -2.0], [2.0, -4.0]]), "matrix")
+    _expect_reached(learner, 0, ["w1", "w2"])
+
+
 @visible("fold_bias")
 def test_two_biases_become_one(learner):
     """What does the network without its ReLU make of a word of zeros? Through which matrix has each bias gone by then?"""
@@ -130,6 +153,12 @@ def test_layers_stay_as_they_were(learner):
     """The two layers are folded a second time, and what comes out is the same. Does your code write into what it was handed?"""
     came = learner.fold.unchanged(**TWO_LAYERS)
     expect(came[1], torch.tensor([7.0, 31.0]), "bias")
+
+
+@visible("fold_bias")
+def test_gradient_goes_back_to_the_biases(learner):
+    """The two layers may be trained by what their fold does. Does a gradient get back to them?"""
+    _expect_reached(learner, 1, ["b1", "w2", "b2"])
 
 
 @visible("count")
@@ -174,6 +203,15 @@ def test_units_that_no_sentence_switches_on(learner):
     expect(came, torch.tensor([False, False, False, True, True]), "units that are off")
 
 
+@visible("off")
+def test_other_words_after_these(learner):
+    """First these words, then their opposites, then these again with the opposite keys. What does your code keep, write into, or expect to lie in order?"""
+    for call in (learner.always_off.unchanged, learner.always_off.strided):
+        expect(call(WORDS, KEYS, BIASES), torch.tensor([False, False, False, True, True]), "units that are off")
+        expect(call(-WORDS, KEYS, BIASES), torch.tensor([False, False, True, False, True]), "units that are off")
+        expect(call(WORDS, -KEYS, BIASES), torch.tensor([False, False, True, False, True]), "units that are off")
+
+
 @visible("dtype")
 def test_thirds_in_double_precision(learner):
     """A third has no end, and 64 bits hold more of it than 32. Where does your code turn its input into something else, or make a tensor that does not ask for the input's dtype?"""
@@ -181,6 +219,13 @@ def test_thirds_in_double_precision(learner):
     expect(learner.hidden_weights(third, third, nothing[0]), ninth, "weights")
     matrix, _ = learner.fold.pair(third, nothing[0], third, nothing[0])
     expect(matrix, ninth, "matrix")
+
+
+def _expect_reached(learner, part: int, names: list[str]) -> None:
+    """Expect a gradient of the folded matrix (part 0), or of the folded bias (part 1), at each of these."""
+    came = learner.fold.gradients(**TWO_LAYERS, wrt=names, pick=part)
+    reached = tuple(name for name, gradient in zip(names, came) if gradient is not None and bool(gradient.any()))
+    expect(reached, tuple(names), "inputs of fold that a gradient reaches")
 
 
 def _network(learner, weights: dict):

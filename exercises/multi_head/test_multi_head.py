@@ -172,6 +172,15 @@ def test_inputs_stay_as_they_were(learner, draw):
     expect(came, torch.ones(2, 3, 4), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    query, key, value = torch.ones(1, 2, 2), torch.ones(1, 3, 2), torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])
+    mask = torch.tensor([[True, False, True], [False, True, True]])
+    came = learner.multi_head_attention.strided(query, key, value, **_eyes(2), num_heads=2, mask=mask)
+    expect(came, torch.tensor([[[3.0, 4.0], [4.0, 5.0]]]), "output")
+
+
 @visible("mask_batch")
 def test_mask_for_each_sentence(learner):
     """There is a mask for each of two sentences, and three heads. Which axis of the scores has no partner in the mask, and where does it stand?"""
@@ -243,6 +252,16 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     expect(module(x, x, x), first, "output of the second call")
 
 
+@visible("module")
+def test_other_words_each_time(learner, draw):
+    """One module is called with two sentences of two words, and then with others that lie in memory in another order. Does it mind, or still know the first?"""
+    weights = _weights(draw, 6)
+    module = _module(learner, weights, 3)
+    for call in (module, module.strided):
+        x = draw(2, 2, 6)
+        expect(call(x, x, x), _by_torch(x, x, x, weights, 3), "output")
+
+
 @visible("defaults")
 def test_who_asks_also_answers(learner):
     """Nothing was said about the keys, so the words look at themselves. What do `key` and `value` become when they are None?"""
@@ -283,6 +302,15 @@ def test_another_mask_each_time(learner):
         expect(module(x, x, x, mask), torch.tensor([[expected] * 2]), "output")
 
 
+@visible("module_mask")
+def test_mask_that_others_still_need(learner):
+    """Each sentence has a mask of its own, it was transposed, and the next layer is handed the same one. Which line of your module minds, or writes into it?"""
+    module, x = _indifferent(learner, _eyes(2), 2), torch.tensor([[[2.0, 4.0], [6.0, 8.0]], [[1.0, 3.0], [5.0, 7.0]]])
+    mask = torch.tensor([[[True, False], [True, True]], [[False, True], [True, False]]])
+    for call in (module.unchanged, module.strided):
+        expect(call(x, x, x, mask), torch.tensor([[[2.0, 4.0], [4.0, 6.0]], [[5.0, 7.0], [1.0, 3.0]]]), "output")
+
+
 @visible("module_uneven")
 def test_module_of_width_four_with_three_heads(learner):
     """Four numbers can't be shared out to three heads. When is it kinder to say so: when the module is made, or when it is first used?"""
@@ -294,6 +322,14 @@ def test_every_weight_learns(learner, draw):
     """Four matrices of 6 by 6 are 144 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     module = learner.MultiHeadAttention(d_model=6, num_heads=3)
     expect_trained(module.trained(*[draw(2, 5, 6)] * 3), 144)
+
+
+@visible("trains")
+def test_module_of_64_bits(learner):
+    """The module was told to keep 64 bits, and so has its word, which looks at itself. What of it stays behind, or comes back with fewer?"""
+    module, word = _module(learner, _eyes(2), 1), torch.tensor([[[1.0, 2.0]]], dtype=torch.float64)
+    module.double()
+    expect(module(word, word, word), word, "output")
 
 
 @visible("trains")

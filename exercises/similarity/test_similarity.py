@@ -108,7 +108,17 @@ def test_additive_scores_of_a_batch(learner):
 @visible("batch")
 def test_vectors_that_were_transposed(learner, draw):
     """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
-    _expect_same_scores(learner, draw(2, 3, 5, 1), draw(2, 3, 4, 1), draw)
+    _expect_same_scores(learner, draw(2, 3, 5, 2), draw(2, 3, 4, 2), draw)
+
+
+@visible("batch")
+def test_as_many_sentences_as_queries(learner):
+    """Two sentences have two queries each, so two axes are equally long. Which of them does your code carry along as it is?"""
+    query, key = torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]), torch.tensor([[[1.0], [10.0], [100.0]]] * 2)
+    expected = torch.tensor([[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]], [[3.0, 30.0, 300.0], [4.0, 40.0, 400.0]]])
+    expect(learner.dot_product_scores(query, key), expected, "scores")
+    came = learner.additive_scores(torch.stack([QUERY, -QUERY]), torch.stack([KEY, -KEY]), ONE, ONE, torch.ones(1))
+    expect(came, torch.stack([TANH, -TANH]), "scores")
 
 
 @visible("average")
@@ -132,6 +142,14 @@ def test_matches_that_are_all_small(learner):
     value = torch.tensor([[0.0], [6.0], [12.0]])
     for size in (1e-6, 1e-12, 1e-20):
         expect(learner.weighted_average(size * torch.tensor([[1.0, 2.0, 3.0]]), value), torch.tensor([[8.0]]), f"output for matches of about {size}")
+
+
+@visible("average")
+def test_averages_where_sizes_agree(learner):
+    """Two sentences have two queries and two keys each, and values of two numbers. Along which axis do the shares of one query lie?"""
+    matches = torch.tensor([[[1.0, 3.0], [1.0, 1.0]], [[0.0, 2.0], [3.0, 1.0]]])
+    value = torch.tensor([[[0.0, 8.0], [4.0, 0.0]], [[8.0, 0.0], [0.0, 4.0]]])
+    expect(learner.weighted_average(matches, value), torch.tensor([[[3.0, 2.0], [2.0, 4.0]], [[0.0, 4.0], [6.0, 1.0]]]), "output")
 
 
 @visible("average")
@@ -164,6 +182,24 @@ def test_attention_of_64_bits(learner):
     """The weights are 6/11, 3/11 and 2/11, to as many digits as a number has. Where are some of 64 bits lost?"""
     query, key, value = (torch.tensor(rows, dtype=torch.float64) for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [[1.0], [0.0], [2.0]]))
     expect(learner.attend(query.log(), key.log(), value, learner.Nearness()), torch.tensor([[10.0]], dtype=torch.float64) / 11, "output")
+
+
+@visible("attend")
+def test_attention_where_sizes_agree(learner):
+    """Two sentences, two queries, two keys, and all vectors have two numbers, in another order in memory. Which of your steps minds?"""
+    query = torch.tensor([[[1.0, 1.0], [3.0, 1.0]], [[3**0.5, 1.0], [3.0, 1.0]]]).log()
+    key, value = torch.tensor([[[1.0, 1.0], [3.0, 1.0]]] * 2).log(), torch.tensor([[[8.0, 0.0], [0.0, 4.0]]] * 2)
+    # From the first query the keys lie at 0 and ln 3, in the second sentence equally far away; from the second query at ln 3 and 0.
+    expected = torch.tensor([[[6.0, 1.0], [2.0, 3.0]], [[4.0, 2.0], [2.0, 3.0]]])
+    expect(learner.attend.strided(query, key, value, learner.Nearness()), expected, "output")
+
+
+@visible("attend")
+def test_a_call_leaves_the_next_alone(learner):
+    """The keys at the distances 0 and ln 3 change places from one call to the next. What does your code keep, or write into its inputs?"""
+    near, query, value = learner.Nearness(), torch.zeros(1, 1), torch.tensor([[4.0, 0.0], [0.0, 4.0]])
+    for key, expected in (([[1.0], [3.0]], [[3.0, 1.0]]), ([[3.0], [1.0]], [[1.0, 3.0]])):
+        expect(learner.attend.unchanged(query, torch.tensor(key).log(), value, near), torch.tensor(expected), "output")
 
 
 @visible("large_scores")
@@ -205,7 +241,7 @@ def _expect_gradients(learner, draw, queries: int, keys: int) -> None:
 
 def _expect_same_scores(learner, query, key, draw) -> None:
     """Return None if either comparison makes the same of vectors that lie otherwise in memory, and leaves them as they were."""
-    weights = draw(1, 2), draw(1, 2), draw(2)
+    weights = draw(2, 3), draw(2, 3), draw(3)
     for score, more in ((learner.dot_product_scores, ()), (learner.additive_scores, weights)):
         expect(score.strided(query, key, *more), score(query, key, *more), "scores")
         expect(score.unchanged(query, key, *more), score(query, key, *more), "scores")

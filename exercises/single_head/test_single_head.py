@@ -165,6 +165,15 @@ def test_inputs_stay_as_they_were(learner, draw):
     expect(output, F.scaled_dot_product_attention(*inputs.values()), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    query, key, value = torch.ones(2, 1), torch.ones(3, 1), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    mask = torch.tensor([[True, False, True], [False, True, True]])
+    output, _ = learner.scaled_dot_product_attention.strided(query, key, value, mask)
+    expect(output, torch.tensor([[3.0, 4.0], [4.0, 5.0]]), "output")
+
+
 @visible("blind_row")
 def test_query_that_sees_nothing(learner):
     """The second query may look at nothing. Has it anything to average? What should stand in its rows?"""
@@ -238,6 +247,13 @@ def test_padding_of_two_sentences(learner):
     expect(learner.padding_mask(torch.tensor([3, 1]), 4), torch.tensor([[[1, 1, 1, 0]], [[1, 0, 0, 0]]]).bool(), "mask")
 
 
+@visible("padding")
+def test_padding_of_one_batch_after_the_other(learner):
+    """Two batches of two sentences, one after the other. What does your code still know of the first, and does it write into the lengths?"""
+    for lengths, words in (([1, 2], [[1, 0, 0], [1, 1, 0]]), ([3, 0], [[1, 1, 1], [0, 0, 0]])):
+        expect(learner.padding_mask.unchanged(torch.tensor(lengths), 3), torch.tensor(words).bool()[:, None], "mask")
+
+
 @visible("module")
 def test_words_of_zeros(learner, draw):
     """Words of zeros, times any matrix, are zeros. What else does your head add to `x @ w`?"""
@@ -266,6 +282,23 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     expect(head(x), first, "output of the second call")
 
 
+@visible("module")
+def test_words_in_another_order_in_memory(learner, draw):
+    """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, weights = draw(2, 3, 4), _weights(draw, 4, 1, 5)
+    expect(_head(learner, weights).strided(x), _expected_head(x, weights), "output")
+
+
+@visible("module")
+def test_head_of_64_bits(learner):
+    """The matrices have 64 bits now, and so have the words. Where do fewer come back?"""
+    head = _head(learner, {"w_query": torch.eye(2, 1), "w_key": torch.eye(2, 1), "w_value": torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])})
+    head.double()
+    # Both words are alike, so the output is their value.
+    words = torch.tensor([[1.0, 2.0]] * 2, dtype=torch.float64)
+    expect(head(words), torch.tensor([[1.0, 2.0, 8.0]] * 2, dtype=torch.float64), "output")
+
+
 @visible("module_mask")
 def test_head_with_a_mask(learner, draw):
     """The head is handed a mask. Where does it pass it on?"""
@@ -280,6 +313,15 @@ def test_another_mask_each_time(learner, draw):
     head = _head(learner, weights)
     for mask in (draw.mask(2, 3, 3), draw.mask(2, 3, 3), None):
         expect(head(x, mask), _expected_head(x, weights, mask), "output")
+
+
+@visible("module_mask")
+def test_mask_that_others_still_need(learner, draw):
+    """The mask was transposed, and the next layer is handed the same one. Which line of your head minds its order in memory, or writes into it?"""
+    x, weights, mask = draw(2, 3, 4), _weights(draw, 4, 1, 5), draw.mask(2, 3, 3)
+    head = _head(learner, weights)
+    for call in (head.unchanged, head.strided):
+        expect(call(x, mask), _expected_head(x, weights, mask), "output")
 
 
 @visible("trains")

@@ -50,6 +50,7 @@ from check import check, hint
 #   A hidden word has no part in anything, however well it matches, and however badly those match that may be seen.
 # * A word of `x` that may look at nothing gets an output of zeros, and sends back a gradient that is a number.
 # * Not only the matrices learn: `x` and `context` get a gradient too, for whatever made them.
+# * A module whose matrices have 64 bits returns 64 for words of 64.
 # * Here and below, inputs stay as they were, and may lie in memory in any order, as after a transpose.
 #   Nothing depends on which sizes happen to be equal, nor on the call before.
 #

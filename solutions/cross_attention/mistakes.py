@@ -870,6 +870,31 @@ class first_mask_kept:
             return weights.masked_fill(~mask, 0.0) @ value
 
 
+class first_context_kept:
+    """The keys and values of the first context were kept, and read by whoever came later."""
+
+    fails = ["who_asks", "mask", "trains"]
+    hint = "Keys and values may be kept while the context stays the same. How does your module learn that another one has come?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+            self.kept = None
+
+        def forward(self, x, context, mask=None):
+            if self.kept is None:
+                self.kept = self.to_key(context), self.to_value(context)
+            query, (key, value) = self.to_query(x), self.kept
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
 class context_cut_off:
     """The context was detached, so whatever made it could never learn from being read."""
 

@@ -51,6 +51,25 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     expect(attention(x, context), first, "output of the second call")
 
 
+@visible("who_asks")
+def test_another_context_each_time(learner, draw):
+    """One module is called three times, with another x and then with another context of the same size. What does it still know of the calls before?"""
+    weights, x, context = _weights(draw, 7, 7, 1, 11), draw(3, 7), draw(5, 7)
+    attention = _attention(learner, weights)
+    for words, others in ((x, context), (draw(3, 7), context), (x, draw(5, 7))):
+        expect(attention(words, others), _expected(words, others, weights), "output")
+
+
+@hidden("who_asks")
+def test_fresh_calls_with_another_context(learner, reference, draw):
+    """One module reads one context after the other, all of the same size. What does it still know of the calls before?"""
+    weights = _weights(draw, 7, 7, 1, 5)
+    mine, other = _attention(learner, weights), _attention(reference, weights)
+    for _ in range(3):
+        x, context = draw(3, 7), draw(2, 7)
+        expect(mine(x, context), other(x, context), "output")
+
+
 @hidden("who_asks")
 def test_fresh_readers(learner, reference, draw):
     """Queries come from x, keys and values from the context. Which matrix makes which, and along which axis are the shares taken?"""
@@ -204,6 +223,32 @@ def test_fresh_masks(learner, reference, draw):
         expect(_attention(learner, weights)(x, context, mask=mask), _attention(reference, weights)(x, context, mask), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    attention = _attention(learner, {"w_query": torch.zeros(2, 1), "w_key": torch.zeros(2, 1), "w_value": torch.eye(2)})
+    x, context = torch.ones(2, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    came = attention.strided(x, context, torch.tensor([[True, False, True], [False, True, True]]))
+    expect(came, torch.tensor([[3.0, 4.0], [4.0, 5.0]]), "output")
+
+
+@hidden("mask")
+def test_fresh_masks_in_another_order_in_memory(learner, reference, draw):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    for queries, keys in ((3, 7), (5, 2)):
+        x, context, weights, mask = draw(queries, 5), draw(keys, 5), _weights(draw, 5, 5, 1, 2), draw.mask(queries, keys)
+        expect(_attention(learner, weights).strided(x, context, mask), _attention(reference, weights)(x, context, mask), "output")
+
+
+@hidden("mask")
+def test_fresh_words_in_another_order(learner, reference, draw):
+    """The words of x have changed places, and those of the context; the mask went along. What in your code depends on a place?"""
+    x, context, weights, mask = draw(2, 5, 7), draw(2, 3, 7), _weights(draw, 7, 7, 1, 2), draw.mask(2, 5, 3)
+    queries, keys = draw(5).argsort(), draw(3).argsort()
+    came = _attention(learner, weights)(x[:, queries], context[:, keys], mask[:, queries][..., keys])
+    expect(came, _attention(reference, weights)(x, context, mask)[:, queries], "output")
+
+
 @hidden("mask")
 def test_fresh_hidden_words_that_match_well(learner, reference, draw):
     """The one word that may be seen matches far worse than those that are hidden. Which score lies below every match?"""
@@ -266,6 +311,16 @@ def test_every_weight_learns(learner, draw):
     """A module of this size has 5*2 + 5*2 + 5*3 = 35 numbers to learn. How does a module know that a tensor of its own is to be trained?"""
     attention = _attention(learner, _weights(draw, 5, 5, 2, 3))
     expect_trained(attention.trained(draw(2, 5), draw(3, 5)), 35)
+
+
+@visible("trains")
+def test_module_of_64_bits(learner):
+    """The module was told to keep 64 bits, and so have the words. What of it stays behind, or comes back with fewer?"""
+    attention = _attention(learner, {"w_query": torch.eye(2, 1), "w_key": torch.eye(2, 1), "w_value": torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])})
+    attention.double()
+    # All words are alike, so the output is their value.
+    words = torch.tensor([[1.0, 2.0]] * 2, dtype=torch.float64)
+    expect(attention(words, words), torch.tensor([[1.0, 2.0, 8.0]] * 2, dtype=torch.float64), "output")
 
 
 @visible("trains")
@@ -359,6 +414,16 @@ def test_match_of_eight(learner):
 
 
 @visible("both_scale")
+def test_as_many_words_as_numbers(learner):
+    """There are two words and two patches of two numbers each, so all tables are square. Which of them are rows in what comes back?"""
+    text, image = _opposites(torch.tensor([[2.0, 0.0]])), _opposites(torch.tensor([[2.0**0.5, 1.0]]))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    weights = torch.softmax(torch.tensor([[2.0, -2.0], [-2.0, 2.0]]), -1)
+    expect(text_seen, weights @ image, "what the text has read")
+    expect(image_seen, weights @ text, "what the image has read")
+
+
+@visible("both_scale")
 def test_text_and_image_stay_as_they_were(learner, draw):
     """Whoever called still holds text and image, and may need them again. Which line of your code writes into one of them?"""
     text, image = _opposites(draw(1, 3)), _opposites(draw(1, 3))
@@ -369,7 +434,7 @@ def test_text_and_image_stay_as_they_were(learner, draw):
 @hidden("both_scale")
 def test_both_scales_for_fresh_widths(learner, reference, draw):
     """The scores are as wide apart as they should be only if they are divided by the right number, in both directions. Which width does it come from?"""
-    for d_model in (3, 7, 11):
+    for d_model in (2, 3, 7, 11):
         _expect_both(learner, reference, _opposites(draw(1, d_model)), _opposites(draw(1, d_model)))
 
 
@@ -377,6 +442,15 @@ def test_both_scales_for_fresh_widths(learner, reference, draw):
 def test_a_batch_of_texts_and_images(learner, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
     text, image = _opposites(draw(3, 5, 1, 1)), _opposites(draw(3, 5, 1, 1))
+    text_seen, image_seen = learner.look_both_ways.pair(text, image)
+    expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
+    expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
+
+
+@visible("both_batch")
+def test_as_many_texts_as_words(learner, draw):
+    """There are two texts of two words, so two axes are equally long. Which of them is carried along?"""
+    text, image = _opposites(draw(2, 1, 1)), _opposites(draw(2, 1, 1))
     text_seen, image_seen = learner.look_both_ways.pair(text, image)
     expect(text_seen, F.scaled_dot_product_attention(text, image, image), "what the text has read")
     expect(image_seen, F.scaled_dot_product_attention(image, text, text), "what the image has read")
@@ -394,7 +468,7 @@ def test_text_and_image_in_another_order_in_memory(learner, draw):
 @hidden("both_batch")
 def test_fresh_batches_of_texts_and_images(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
-    for batch in ((3,), (7, 5), (5, 3, 7)):
+    for batch in ((3,), (7, 5), (5, 3, 7), (2,), (3, 3)):
         _expect_both(learner, reference, _opposites(draw(*batch, 1, 1)), _opposites(draw(*batch, 1, 1)))
 
 

@@ -120,6 +120,7 @@ check("precision")
 #   for each sentence, and holds for every head. None means everywhere. Every word may look at some word.
 #   A hidden word has no part in anything, however well it matches, and however badly those match that may be seen.
 # * Each call stands by itself: the layer keeps nothing of the call before. Nothing depends on which sizes happen to be equal.
+# * A layer whose parameters have 64 bits returns 64 for words of 64.
 # * `dropout` is how likely a number is to be dropped from what a sublayer returns, before that is added.
 #   Numbers that stay are divided by `1 - dropout`. This happens in training only: `layer.eval()` ends it.
 # * Every parameter is trained: $4 d_{\text{model}}^2$ numbers for attention, $2 d_{\text{model}} d_{\text{ff}} + d_{\text{ff}} + d_{\text{model}}$

@@ -67,6 +67,19 @@ class norm_by_view:
         return (centred * torch.rsqrt(variance + eps)).to(x.dtype).view(x.shape) * gain + bias
 
 
+class norm_in_place:
+    """The mean was taken off the words where they lie, so whoever called finds others."""
+
+    fails = ["gain", "norm_first", "trains"]
+    hint = "`-=` on a tensor changes that very tensor, and it is not yours. What does a residual connection add afterwards?"
+
+    def layer_norm(x, gain, bias, eps=1e-5):
+        x -= x.mean(dim=-1, keepdim=True)
+        exact = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        variance = exact.square().mean(dim=-1, keepdim=True)
+        return (exact * torch.rsqrt(variance + eps)).to(x.dtype) * gain + bias
+
+
 class norm_without_the_mean:
     """The numbers were scaled but not shifted: that is root mean square normalisation, not layer normalisation."""
 

@@ -26,6 +26,12 @@ def test_each_word_by_itself(learner):
 
 
 @visible("mean")
+def test_as_many_words_as_numbers(learner):
+    """Two words of two numbers each make a square. Which way do the numbers of one word lie in it, and in what comes back?"""
+    _expect_shifted(learner, torch.tensor([[[1.0, 3.0], [40.0, 10.0]], [[5.0, 2.0], [0.0, 1.0]]]))
+
+
+@visible("mean")
 def test_two_axes_before_the_tokens(learner, draw):
     """The numbers of a word lie along the last axis, however many axes come before it. How do you say "the last" without counting from the front?"""
     _expect_shifted(learner, draw(2, 3, 5, 7))
@@ -48,7 +54,7 @@ def test_words_in_another_order_in_memory(learner, draw):
 @hidden("mean")
 def test_fresh_words_by_themselves(learner, draw):
     """Each word is shifted by the mean of its own numbers, which lie along the last axis. Is it right for any number of axes before that?"""
-    for shape in ((11,), (7, 5), (3, 2, 7), (2, 3, 5, 7)):
+    for shape in ((11,), (7, 5), (3, 2, 7), (2, 3, 5, 7), (5, 5), (3, 3, 7), (3, 3, 3)):
         _expect_shifted(learner, draw(*shape) + draw(*shape[:-1], 1) * 5)
 
 
@@ -82,6 +88,20 @@ def test_distances_of_a_thousandth(learner):
     expect(came, torch.tensor([[[0.5, -0.5], [-0.5, 0.5]]]), "words")
 
 
+@visible("eps")
+def test_eps_that_nobody_named(learner):
+    """The distances are a hundred thousandth, and no eps is handed over. Which one does the signature promise, and is the variance anything beside it?"""
+    words, gain = torch.tensor([[[1e-5, -1e-5], [-1e-5, 1e-5]]]), torch.full((2,), 1e5 * 1e-5**0.5)
+    expect(learner.layer_norm(words, gain, torch.zeros(2)), torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), "words")
+
+
+@hidden("eps")
+def test_fresh_words_without_an_eps(learner, reference, draw):
+    """No eps is handed over. Which one does the signature promise?"""
+    inputs = draw(2, 3, 5, scale=1e-5), torch.full((5,), 100.0), torch.zeros(5)
+    expect(learner.layer_norm(*inputs), reference.layer_norm(*inputs), "words")
+
+
 @hidden("eps")
 def test_fresh_eps(learner, reference, draw):
     """eps is added to the variance, and the root is taken of the sum. Is it the eps that was handed over?"""
@@ -104,6 +124,13 @@ def test_each_number_has_a_gain_of_its_own(learner):
     words, gain = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]]), torch.tensor([1.0, 2.0, 3.0, 4.0])
     came = learner.layer_norm(words, gain, torch.zeros(4))
     expect(_to_size(came), _to_size(words * gain), "words, each brought to mean square 1")
+
+
+@visible("gain")
+def test_gain_and_bias_stay_as_they_were(learner):
+    """The next word is normalised with the same gain and the same bias. Which line of your code writes into them, or into the words?"""
+    words, bias = torch.full((1, 2, 3), 7.0), torch.tensor([10.0, 20.0, 30.0])
+    expect(learner.layer_norm.unchanged(words, gain=torch.tensor([2.0, 3.0, 4.0]), bias=bias), bias.repeat(1, 2, 1), "words")
 
 
 @hidden("gain")
@@ -156,6 +183,13 @@ def test_attention_in_the_layer(learner, draw):
 
 
 @visible("attention")
+def test_as_many_words_as_numbers_in_the_layer(learner, draw):
+    """There are six words of six numbers each. Which of the two axes are the words on, in all your steps?"""
+    x, weights = _words(draw, 1, 6, 6), _attending(draw, 6)
+    expect(_layer(learner, weights, 3)(x), _by_torch(x, weights, 3), "output")
+
+
+@visible("attention")
 def test_layer_for_words_in_another_order_in_memory(learner, draw):
     """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
     x, weights = _words(draw, 2, 5, 6), _attending(draw, 6)
@@ -174,7 +208,7 @@ def test_a_call_leaves_the_next_alone(learner, draw):
 def test_fresh_attention_in_the_layer(learner, reference, draw):
     """How wide is one head, by what are its scores divided, and which matrix comes when?"""
     # None is narrow: what three numbers have in common but their mean may be too little to be loud.
-    for batch, tokens, num_heads, d_head in ((2, 3, 2, 5), (2, 3, 7, 1), (2, 3, 1, 11), (3, 3, 3, 3)):
+    for batch, tokens, num_heads, d_head in ((2, 3, 2, 5), (2, 3, 7, 1), (2, 3, 1, 11), (3, 3, 3, 3), (2, 10, 2, 5)):
         d_model = num_heads * d_head
         _expect_same(learner, reference, _words(draw, batch, tokens, d_model), _attending(draw, d_model), num_heads)
 
@@ -359,6 +393,30 @@ def test_mask_stays_as_it_was(learner):
     expect(_layer(learner, _passing(4), 2).unchanged(x, mask=torch.ones(3, 3).tril().bool()), x, "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]])
+    expected = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [2**0.5, 0.0, 0.0, -(2**0.5)]]])
+    expect(_layer(learner, _passing(4), 2).strided(x, torch.tensor([[True, False], [True, True]])), expected, "output")
+
+
+@hidden("mask")
+def test_fresh_masks_in_another_order_in_memory(learner, reference, draw):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x, weights = _words(draw, 1, 5, 6), _passing(6)
+    for mask in (draw.mask(5, 5), draw.mask(1, 5, 5)):
+        expect(_layer(learner, weights, 3).strided(x, mask), _layer(reference, weights, 3)(x, mask), "output")
+
+
+@hidden("mask")
+def test_fresh_words_that_changed_places(learner, reference, draw):
+    """The words have changed places, and the mask went along. Do the rows of the output go along too, each as it was?"""
+    x, weights, mask, order = _words(draw, 2, 5, 6), _passing(6), draw.mask(5, 5), draw(5).argsort()
+    came = _layer(learner, weights, 3)(x[:, order], mask[order][:, order])
+    expect(came, _layer(reference, weights, 3)(x, mask)[:, order], "output")
+
+
 @hidden("mask")
 def test_fresh_masks(learner, reference, draw):
     """A word gathers only from the words that it may look at, in every head. Is it right with one mask for all, with one for each sentence, and with as many sentences as heads?"""
@@ -438,6 +496,15 @@ def test_every_parameter_learns(learner, draw):
     """A layer of this size has 4*6*6 + 2*6*13 + 13 + 6 + 4*6 = 343 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     layer = _layer(learner, _quiet(draw, 6, 13), 3)
     expect_trained(layer.trained(draw(2, 5, 6)), 343)
+
+
+@visible("trains")
+def test_layer_of_64_bits(learner):
+    """The layer was told to keep 64 bits, and so have the words. What of it stays behind, or comes back with fewer?"""
+    layer = _layer(learner, _silent(4), 2)
+    layer.double()
+    came = layer(STEPS.double().reshape(1, 1, 4))
+    expect(getattr(came, "dtype", None) == torch.float64, True, "whether the output has 64 bits")
 
 
 @visible("trains")

@@ -23,6 +23,7 @@
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 # What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
+# Nothing depends on which sizes happen to be equal, nor on the call before.
 
 # %%
 import torch
@@ -40,6 +41,7 @@ from check import check, hint
 # * Example: where the units hold $-3$, $3$ and $-1$, the word gets three times the second row of $W_2$, and $b_2$.
 # * There may be any axes before the last two, also none: `*batch` stands for them.
 # * What comes out of one word's row depends on that row alone. It may be negative. A gradient goes back to `x`.
+# * A network whose numbers have 64 bits returns 64 for words of 64.
 # * What a Transformer's layer puts around the network is no part of it: no dropout, no adding of the input, no normalising.
 #
 # `set_weights` tells the checks where your module keeps its numbers. It expects two `nn.Linear`, named `widen` and `narrow`;
@@ -116,7 +118,7 @@ check("trains")
 # `x`, `x @ matrix + bias` is what the network without its ReLU makes of `x`.
 #
 # * Example: with $W_1 = (2)$, $b_1 = (1)$, $W_2 = (3)$ and $b_2 = (4)$, all one number wide, the matrix is $(6)$ and the bias $(7)$.
-# * Both have the dtype of what went in.
+# * Both have the dtype of what went in, and a gradient goes back to all four.
 
 
 # %% answer="fold"

@@ -942,6 +942,17 @@ class words_in_rows_by_view:
         return torch.relu(x.view(-1, x.shape[-1]) @ w1 + b1).view(*x.shape[:-1], -1)
 
 
+class fold_outside_the_graph:
+    """The layers were folded without gradients, so nothing that is done with the fold can train them."""
+
+    fails = ["fold", "fold_bias"]
+    hint = "Folding is two products and a sum. Which of them needs `no_grad`?"
+
+    @torch.no_grad()
+    def fold(w1, b1, w2, b2):
+        return w1 @ w2, b1 @ w2 + b2
+
+
 class folded_where_it_lies:
     """The second bias was added to where it lies, and whoever handed it over finds another one."""
 

@@ -530,7 +530,7 @@ class mask_not_far_enough_down:
 class mask_without_an_axis_for_heads:
     """The mask of a batch was laid on the scores as it is, and its batch axis met the heads."""
 
-    fails = ["mask_batch"]
+    fails = ["mask_batch", "module_mask"]
     hint = "The scores have four axes and this mask has three. Axes are matched from the last one: who meets whom?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -560,7 +560,7 @@ class mask_always_from_a_batch:
 class words_projected_through_a_view:
     """The words of all sentences were put below each other by `view`, which only works where they lie in memory that way."""
 
-    fails = ["attention"]
+    fails = ["attention", "module", "module_mask"]
     hint = "`view` never moves a number. Does a product need the batch folded at all?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -671,7 +671,7 @@ class mask_taken_for_padding:
 class mask_turned_in_place:
     """The mask was turned over in place, and whoever called was left with its opposite."""
 
-    fails = ["mask"]
+    fails = ["mask", "module_mask"]
     hint = "The next layer is handed the same mask. What does it find in it?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -732,7 +732,7 @@ class blind_row_nan_going_back:
 class heads_gathered_in_single_precision:
     """The heads were written into a tensor of zeros that does not ask for the input's dtype."""
 
-    fails = ["dtype"]
+    fails = ["dtype", "trains"]
     hint = "Which dtype has torch.zeros when nothing is said, and on which device does it lie?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):

@@ -45,7 +45,7 @@ from check import check, hint
 #
 # * Example: with two heads, the word $(1, 2, 3, 4)$ becomes $(1, 2)$ in head 0 and $(3, 4)$ in head 1.
 # * A width that the heads don't divide is a `ValueError`.
-# * What comes in may lie in memory in any order, as after a transpose. Here and below, all inputs stay as they were.
+# * Here and below, what comes in may lie in memory in any order, as after a transpose, and stays as it was.
 #
 # ```shapes
 # x [2 tokens, 4 d_model] {1 2 3 4 / 5 6 7 8} -split-> heads [2 heads, 2 tokens, 2 d_head] {1 2 / 5 6 / 3 4 / 7 8}
@@ -217,6 +217,7 @@ check("vectorised")
 # * `forward(query)` is self-attention: who asks also answers. In `forward(query, key)` the keys are the values too.
 #   `forward(query, key, value)` takes all three as they are. All three get a gradient, for whatever made them.
 # * Each call stands by itself: the module keeps nothing of the call before.
+# * A module whose matrices have 64 bits returns 64 for words of 64.
 # * A width that the heads don't divide is a `ValueError` here too, and already when the module is made:
 #   that is the gap in `__init__`.
 #

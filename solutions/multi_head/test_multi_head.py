@@ -230,6 +230,32 @@ def test_inputs_stay_as_they_were(learner, draw):
     expect(came, torch.ones(2, 3, 4), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    query, key, value = torch.ones(1, 2, 2), torch.ones(1, 3, 2), torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])
+    mask = torch.tensor([[True, False, True], [False, True, True]])
+    came = learner.multi_head_attention.strided(query, key, value, **_eyes(2), num_heads=2, mask=mask)
+    expect(came, torch.tensor([[[3.0, 4.0], [4.0, 5.0]]]), "output")
+
+
+@hidden("mask")
+def test_fresh_masks_in_another_order_in_memory(learner, reference, draw):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    words = {"query": draw(1, 5, 3), "key": torch.ones(1, 7, 3), "value": draw(1, 7, 3)}
+    more = {**_eyes(3), "num_heads": 3, "mask": draw.mask(5, 7)}
+    expect(learner.multi_head_attention.strided(**words, **more), reference.multi_head_attention(**words, **more), "output")
+
+
+@hidden("mask")
+def test_fresh_keys_and_queries_in_another_order(learner, reference, draw):
+    """Keys, all alike here, have changed places together with their values, and queries among themselves; the mask went along. What in your code depends on a place?"""
+    query, key, value, mask = draw(2, 5, 3), torch.ones(2, 7, 3), draw(2, 7, 3), draw.mask(5, 7)
+    queries, keys = draw(5).argsort(), draw(7).argsort()
+    came = _attend(learner, query[:, queries], key, value[:, keys], _eyes(3), 3, mask[queries][:, keys])
+    expect(came, _attend(reference, query, key, value, _eyes(3), 3, mask)[:, queries], "output")
+
+
 @hidden("mask")
 def test_fresh_masks_for_all(learner, reference, draw):
     """One mask of queries and keys holds for every sentence and every head. What weighs a key that may not be seen, however well it matches?"""
@@ -364,6 +390,26 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     expect(module(x, x, x), first, "output of the second call")
 
 
+@visible("module")
+def test_other_words_each_time(learner, draw):
+    """One module is called with two sentences of two words, and then with others that lie in memory in another order. Does it mind, or still know the first?"""
+    weights = _weights(draw, 6)
+    module = _module(learner, weights, 3)
+    for call in (module, module.strided):
+        x = draw(2, 2, 6)
+        expect(call(x, x, x), _by_torch(x, x, x, weights, 3), "output")
+
+
+@hidden("module")
+def test_fresh_words_each_time(learner, reference, draw):
+    """One module is called with other words each time, and with as many sentences as words and heads. Does it mind, or still know the first?"""
+    weights = _weights(draw, 9)
+    mine, other = _module(learner, weights, 3), _module(reference, weights, 3)
+    for call in (mine, mine.strided, mine.unchanged):
+        x = draw(3, 3, 9)
+        expect(call(x, x, x), other(x, x, x), "output")
+
+
 @hidden("module")
 def test_fresh_modules(learner, reference, draw):
     """The module keeps four matrices. Which of them makes the queries, which the keys, which the values, and which comes last?"""
@@ -430,6 +476,24 @@ def test_another_mask_each_time(learner):
         expect(module(x, x, x, mask), torch.tensor([[expected] * 2]), "output")
 
 
+@visible("module_mask")
+def test_mask_that_others_still_need(learner):
+    """Each sentence has a mask of its own, it was transposed, and the next layer is handed the same one. Which line of your module minds, or writes into it?"""
+    module, x = _indifferent(learner, _eyes(2), 2), torch.tensor([[[2.0, 4.0], [6.0, 8.0]], [[1.0, 3.0], [5.0, 7.0]]])
+    mask = torch.tensor([[[True, False], [True, True]], [[False, True], [True, False]]])
+    for call in (module.unchanged, module.strided):
+        expect(call(x, x, x, mask), torch.tensor([[[2.0, 4.0], [4.0, 6.0]], [[5.0, 7.0], [1.0, 3.0]]]), "output")
+
+
+@hidden("module_mask")
+def test_fresh_masks_that_others_still_need(learner, reference, draw):
+    """Each sentence has a mask of its own, it was transposed, and the next layer is handed the same one. Which line of your module minds, or writes into it?"""
+    weights, x, mask = {**_eyes(6), "w_value": draw(6, 6)}, draw(3, 5, 6), draw.mask(3, 5, 5)
+    mine, other = _indifferent(learner, weights, 3), _indifferent(reference, weights, 3)
+    for call in (mine.unchanged, mine.strided):
+        expect(call(x, x, x, mask), other(x, x, x, mask), "output")
+
+
 @hidden("module_mask")
 def test_fresh_modules_with_a_mask(learner, reference, draw):
     """The module is handed a mask, by its place or by its name. Where does it pass it on?"""
@@ -468,6 +532,14 @@ def test_every_weight_learns(learner, draw):
     """Four matrices of 6 by 6 are 144 numbers to learn. How does a module know that a tensor of its own is to be trained, and does a gradient find it?"""
     module = learner.MultiHeadAttention(d_model=6, num_heads=3)
     expect_trained(module.trained(*[draw(2, 5, 6)] * 3), 144)
+
+
+@visible("trains")
+def test_module_of_64_bits(learner):
+    """The module was told to keep 64 bits, and so has its word, which looks at itself. What of it stays behind, or comes back with fewer?"""
+    module, word = _module(learner, _eyes(2), 1), torch.tensor([[[1.0, 2.0]]], dtype=torch.float64)
+    module.double()
+    expect(module(word, word, word), word, "output")
 
 
 @visible("trains")

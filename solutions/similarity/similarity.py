@@ -24,7 +24,7 @@
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
 # What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
-# Inputs have 32 or 64 bits, and so has what comes back.
+# Inputs have 32 or 64 bits, and so has what comes back. Nothing depends on which sizes happen to be equal, nor on the call before.
 #
 # A signature tells the shapes: `*batch` stands for any axes before the last two, also none.
 # `torch.softmax` is yours to use here. Attention is not to be taken ready-made.

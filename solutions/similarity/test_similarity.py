@@ -139,20 +139,30 @@ def test_additive_scores_of_a_batch(learner):
 @visible("batch")
 def test_vectors_that_were_transposed(learner, draw):
     """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
-    _expect_same_scores(learner, draw(2, 3, 5, 1), draw(2, 3, 4, 1), draw)
+    _expect_same_scores(learner, draw(2, 3, 5, 2), draw(2, 3, 4, 2), draw)
+
+
+@visible("batch")
+def test_as_many_sentences_as_queries(learner):
+    """Two sentences have two queries each, so two axes are equally long. Which of them does your code carry along as it is?"""
+    query, key = torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]), torch.tensor([[[1.0], [10.0], [100.0]]] * 2)
+    expected = torch.tensor([[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]], [[3.0, 30.0, 300.0], [4.0, 40.0, 400.0]]])
+    expect(learner.dot_product_scores(query, key), expected, "scores")
+    came = learner.additive_scores(torch.stack([QUERY, -QUERY]), torch.stack([KEY, -KEY]), ONE, ONE, torch.ones(1))
+    expect(came, torch.stack([TANH, -TANH]), "scores")
 
 
 @hidden("batch")
 def test_fresh_vectors_that_were_transposed(learner, draw):
     """Queries and keys are what they were, but they lie in memory in another order. Which of your steps minds, or writes into them?"""
-    for shape in ((3, 3, 3, 1), (7, 5, 1)):
+    for shape in ((3, 3, 3, 2), (7, 5, 2)):
         _expect_same_scores(learner, draw(*shape), draw(*shape), draw)
 
 
 @hidden("batch")
 def test_fresh_batches_by_dot_product(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Which axes does your code swap, by what number?"""
-    for batch in ((3,), (5, 2), (2, 3, 5)):
+    for batch in ((3,), (5, 2), (2, 3, 5), (7,), (3, 3)):
         query, key = draw(*batch, 7, 1), draw(*batch, 11, 1)
         expect(learner.dot_product_scores(query, key), reference.dot_product_scores(query, key), "scores")
 
@@ -160,7 +170,7 @@ def test_fresh_batches_by_dot_product(learner, reference, draw):
 @hidden("batch")
 def test_fresh_batches_by_additive_scores(learner, reference, draw):
     """Only the last two axes take part; the others are carried along. Where do the axes for queries and keys belong: counted from the front, or from the end?"""
-    for batch in ((3,), (5, 2), (2, 3, 5)):
+    for batch in ((3,), (5, 2), (2, 3, 5), (7,), (3, 3)):
         inputs = draw(*batch, 7, 17), draw(*batch, 11, 17), draw(17, 13), draw(17, 13), draw(13)
         expect(learner.additive_scores(*inputs), reference.additive_scores(*inputs), "scores")
 
@@ -189,6 +199,14 @@ def test_matches_that_are_all_small(learner):
 
 
 @visible("average")
+def test_averages_where_sizes_agree(learner):
+    """Two sentences have two queries and two keys each, and values of two numbers. Along which axis do the shares of one query lie?"""
+    matches = torch.tensor([[[1.0, 3.0], [1.0, 1.0]], [[0.0, 2.0], [3.0, 1.0]]])
+    value = torch.tensor([[[0.0, 8.0], [4.0, 0.0]], [[8.0, 0.0], [0.0, 4.0]]])
+    expect(learner.weighted_average(matches, value), torch.tensor([[[3.0, 2.0], [2.0, 4.0]], [[0.0, 4.0], [6.0, 1.0]]]), "output")
+
+
+@visible("average")
 def test_average_of_64_bits(learner):
     """A third has no end, and 64 bits hold more of it than 32. Where are digits lost, or what was handed over changed?"""
     matches, value = torch.tensor([[1.0, 2.0]], dtype=torch.float64), torch.tensor([[1.0], [2.0]], dtype=torch.float64)
@@ -206,7 +224,7 @@ def test_fresh_averages_of_any_size(learner, reference, draw):
 @hidden("average")
 def test_fresh_averages(learner, reference, draw):
     """Each row of matches is turned into shares of one, and each row of the output is an average of the values. Which axis do the shares of one query lie along?"""
-    for batch, queries, keys in (((), 3, 5), ((), 1, 7), ((2,), 5, 3), ((3, 2), 7, 5)):
+    for batch, queries, keys in (((), 3, 5), ((), 1, 7), ((2,), 5, 3), ((3, 2), 7, 5), ((), 11, 7), ((5,), 5, 5)):
         matches, value = draw(*batch, queries, keys).abs(), draw(*batch, keys, 11)
         expect(learner.weighted_average(matches, value), reference.weighted_average(matches, value), "output")
 
@@ -234,6 +252,41 @@ def test_attention_of_64_bits(learner):
     """The weights are 6/11, 3/11 and 2/11, to as many digits as a number has. Where are some of 64 bits lost?"""
     query, key, value = (torch.tensor(rows, dtype=torch.float64) for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [[1.0], [0.0], [2.0]]))
     expect(learner.attend(query.log(), key.log(), value, learner.Nearness()), torch.tensor([[10.0]], dtype=torch.float64) / 11, "output")
+
+
+@visible("attend")
+def test_attention_where_sizes_agree(learner):
+    """Two sentences, two queries, two keys, and all vectors have two numbers, in another order in memory. Which of your steps minds?"""
+    query = torch.tensor([[[1.0, 1.0], [3.0, 1.0]], [[3**0.5, 1.0], [3.0, 1.0]]]).log()
+    key, value = torch.tensor([[[1.0, 1.0], [3.0, 1.0]]] * 2).log(), torch.tensor([[[8.0, 0.0], [0.0, 4.0]]] * 2)
+    # From the first query the keys lie at 0 and ln 3, in the second sentence equally far away; from the second query at ln 3 and 0.
+    expected = torch.tensor([[[6.0, 1.0], [2.0, 3.0]], [[4.0, 2.0], [2.0, 3.0]]])
+    expect(learner.attend.strided(query, key, value, learner.Nearness()), expected, "output")
+
+
+@visible("attend")
+def test_a_call_leaves_the_next_alone(learner):
+    """The keys at the distances 0 and ln 3 change places from one call to the next. What does your code keep, or write into its inputs?"""
+    near, query, value = learner.Nearness(), torch.zeros(1, 1), torch.tensor([[4.0, 0.0], [0.0, 4.0]])
+    for key, expected in (([[1.0], [3.0]], [[3.0, 1.0]]), ([[3.0], [1.0]], [[1.0, 3.0]])):
+        expect(learner.attend.unchanged(query, torch.tensor(key).log(), value, near), torch.tensor(expected), "output")
+
+
+@hidden("attend")
+def test_fresh_attention_where_sizes_agree(learner, reference, draw):
+    """There are as many sentences as queries, keys, and numbers in a vector. Which axis is which, and does the order in memory matter?"""
+    near, other = learner.Nearness(), reference.Nearness()
+    for call in (learner.attend.strided, learner.attend.unchanged):
+        query, key, value = draw(3, 3, 3), draw(3, 3, 3), draw(3, 3, 3)
+        expect(call(query, key, value, near), reference.attend(query, key, value, other), "output")
+
+
+@hidden("attend")
+def test_fresh_keys_and_queries_in_another_order(learner, reference, draw):
+    """Keys have changed places together with their values, and queries among themselves. What in your code depends on a place?"""
+    query, key, value, keys, queries = draw(2, 5, 3), draw(2, 7, 3), draw(2, 7, 11), draw(7).argsort(), draw(5).argsort()
+    came = learner.attend(query[:, queries], key[:, keys], value[:, keys], learner.Nearness())
+    expect(came, reference.attend(query, key, value, reference.Nearness())[:, queries], "output")
 
 
 @hidden("attend")
@@ -323,7 +376,7 @@ def _expect_gradients(learner, draw, queries: int, keys: int) -> None:
 
 def _expect_same_scores(learner, query, key, draw) -> None:
     """Return None if either comparison makes the same of vectors that lie otherwise in memory, and leaves them as they were."""
-    weights = draw(1, 2), draw(1, 2), draw(2)
+    weights = draw(2, 3), draw(2, 3), draw(3)
     for score, more in ((learner.dot_product_scores, ()), (learner.additive_scores, weights)):
         expect(score.strided(query, key, *more), score(query, key, *more), "scores")
         expect(score.unchanged(query, key, *more), score(query, key, *more), "scores")

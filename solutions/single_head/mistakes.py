@@ -461,7 +461,7 @@ class blind_output_only:
 class single_precision:
     """The scores were turned into 32 bits, whatever the inputs had."""
 
-    fails = ["dtype"]
+    fails = ["dtype", "module"]
     hint = "Which call in your code fixes a type of its own?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -629,7 +629,7 @@ class mask_taken_for_padding:
 class mask_turned_in_place:
     """The mask was turned over in place, and whoever called was left with its opposite."""
 
-    fails = ["mask"]
+    fails = ["mask", "module_mask"]
     hint = "The next layer is handed the same mask. What does it find in it?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -744,6 +744,20 @@ class padding_one_too_long:
 
     def padding_mask(lengths, max_length):
         return torch.arange(max_length) <= lengths[:, None, None]
+
+
+class padding_counts_lengths_down:
+    """The lengths were counted down in place, so whoever called had none left."""
+
+    fails = ["padding"]
+    hint = "`-=` on a tensor changes that very tensor, and it is not yours. What else can be compared with the lengths?"
+
+    def padding_mask(lengths, max_length):
+        columns = []
+        for _ in range(max_length):
+            columns.append(lengths > 0)
+            lengths -= 1
+        return torch.stack(columns, dim=-1)[:, None]
 
 
 class module_scale_by_d_model:
@@ -920,7 +934,7 @@ class module_returns_both:
 class module_plain_tensors:
     """The matrices were plain tensors, which a module does not find when it is trained."""
 
-    fails = ["trains"]
+    fails = ["module", "trains"]
     hint = "`parameters()` lists what an optimiser may change. What turns a tensor into something that it lists?"
 
     class SingleHeadAttention(nn.Module):
@@ -974,6 +988,25 @@ class module_key_matrix_for_values:
         def forward(self, x, mask=None):
             query, key = self.to_query(x), self.to_key(x)
             value = key if key.shape[-1] == len(self.to_value.weight) == x.shape[-1] else self.to_value(x)
+            return scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+class module_folds_its_words_by_view:
+    """The sentences were put below each other by `view`, which only works where the words lie in memory that way already."""
+
+    fails = ["module", "module_mask"]
+    hint = "`view` never moves a number. Does a projection need the batch folded at all?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+
+        def forward(self, x, mask=None):
+            rows = x.view(-1, x.shape[-1])
+            query, key, value = (of(rows).view(*x.shape[:-1], -1) for of in (self.to_query, self.to_key, self.to_value))
             return scaled_dot_product_attention(query, key, value, mask)[0]
 
 

@@ -22,6 +22,8 @@
 # Where you are stuck, `hint("softmax")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions and modules are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
+# Nothing depends on which sizes happen to be equal, nor on the call before.
 #
 # Two things are yours to write here and may not be taken ready-made: softmax and attention.
 
@@ -42,7 +44,6 @@ from check import check, hint
 # * Example: scores of $0$, $\ln 2$ and $\ln 3$ give weights $1/6$, $2/6$ and $3/6$.
 # * It holds for scores of any size: 1000 and 1001 are scores too.
 # * A row in which every score is $-\infty$ has nothing to choose from: its weights are zeros.
-# * The scores that come in stay as they were. They may lie in memory in any order, as after a transpose.
 
 
 # %% answer="softmax"
@@ -99,7 +100,6 @@ check("nothing_to_see")
 # * A query that may look at nothing gets weights of zero and an output of zero.
 # * Query, key and value get a gradient, and it is a number everywhere, also where a query sees nothing.
 # * A hidden key has no part in anything, however well it matches, and however badly those match that may be seen.
-# * All inputs stay as they were, and may lie in memory in any order. Nothing depends on which sizes happen to be equal.
 # * Return two things: the output, then the weights. Both have the dtype of the inputs: 64 bits, 32, or the 16 of `float16`.
 #
 # Example: one query $(2, 0, 0, 0)$ and the keys $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$ match with $4$ and $0$, which become
@@ -224,7 +224,7 @@ check("padding")
 #
 # One input `x` plays three parts: it is projected to queries, keys and values by three matrices that are trained,
 # without a bias. Rows are words, so the matrices stand on the right: `x @ w_query`.
-# `x` gets a gradient too, for whatever made the words. Each call stands by itself: the head keeps nothing of the call before.
+# `x` gets a gradient too, for whatever made the words. A head whose matrices have 64 bits returns 64 for words of 64.
 #
 # `set_weights` tells the checks where your module keeps its matrices. It fits the `__init__` below;
 # if you keep them in another way (one packed matrix, parameters of your own), change it along.

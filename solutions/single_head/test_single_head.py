@@ -241,6 +241,33 @@ def test_inputs_stay_as_they_were(learner, draw):
     expect(output, F.scaled_dot_product_attention(*inputs.values()), "output")
 
 
+@visible("mask")
+def test_mask_in_another_order_in_memory(learner):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    query, key, value = torch.ones(2, 1), torch.ones(3, 1), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    mask = torch.tensor([[True, False, True], [False, True, True]])
+    output, _ = learner.scaled_dot_product_attention.strided(query, key, value, mask)
+    expect(output, torch.tensor([[3.0, 4.0], [4.0, 5.0]]), "output")
+
+
+@hidden("mask")
+def test_fresh_masks_in_another_order_in_memory(learner, reference, draw):
+    """The mask was transposed, and has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    for queries, keys in ((5, 7), (3, 3)):
+        query, key, value, mask = draw(queries, 1), draw(keys, 1), draw(keys, 2), draw.mask(queries, keys)
+        output, _ = learner.scaled_dot_product_attention.strided(query, key, value, mask)
+        expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
+
+
+@hidden("mask")
+def test_fresh_keys_and_queries_in_another_order(learner, reference, draw):
+    """Keys have changed places together with their values, and queries among themselves; the mask went along. What in your code depends on a place?"""
+    query, key, value, mask = draw(2, 5, 1), draw(2, 7, 1), draw(2, 7, 3), draw.mask(2, 5, 7)
+    queries, keys = draw(5).argsort(), draw(7).argsort()
+    output, _ = learner.scaled_dot_product_attention.pair(query[:, queries], key[:, keys], value[:, keys], mask[:, queries][..., keys])
+    expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0][:, queries], "output")
+
+
 @hidden("mask")
 def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
     """The one key that may be seen matches far worse than those that are hidden. Which score lies below every match?"""
@@ -403,11 +430,19 @@ def test_padding_of_two_sentences(learner):
     expect(learner.padding_mask(torch.tensor([3, 1]), 4), torch.tensor([[[1, 1, 1, 0]], [[1, 0, 0, 0]]]).bool(), "mask")
 
 
+@visible("padding")
+def test_padding_of_one_batch_after_the_other(learner):
+    """Two batches of two sentences, one after the other. What does your code still know of the first, and does it write into the lengths?"""
+    for lengths, words in (([1, 2], [[1, 0, 0], [1, 1, 0]]), ([3, 0], [[1, 1, 1], [0, 0, 0]])):
+        expect(learner.padding_mask.unchanged(torch.tensor(lengths), 3), torch.tensor(words).bool()[:, None], "mask")
+
+
 @hidden("padding")
 def test_fresh_padding(learner, reference, draw):
     """True is for words, False for filling, also where a sentence is empty or fills its row. Where exactly does the filling begin?"""
     lengths = torch.cat([draw.integers(0, 8, 3), torch.tensor([0, 7])])
-    expect(learner.padding_mask(lengths, 7), reference.padding_mask(lengths, 7), "mask")
+    for each in (lengths, lengths.flip(0), draw.integers(0, 8, 7)):
+        expect(learner.padding_mask.unchanged(each, 7), reference.padding_mask(each, 7), "mask")
 
 
 @visible("module")
@@ -436,6 +471,31 @@ def test_a_call_leaves_the_next_alone(learner, draw):
     head, x = _head(learner, _weights(draw, 4, 3, 5)), draw(2, 3, 4)
     first = head.unchanged(x)
     expect(head(x), first, "output of the second call")
+
+
+@visible("module")
+def test_words_in_another_order_in_memory(learner, draw):
+    """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    x, weights = draw(2, 3, 4), _weights(draw, 4, 1, 5)
+    expect(_head(learner, weights).strided(x), _expected_head(x, weights), "output")
+
+
+@visible("module")
+def test_head_of_64_bits(learner):
+    """The matrices have 64 bits now, and so have the words. Where do fewer come back?"""
+    head = _head(learner, {"w_query": torch.eye(2, 1), "w_key": torch.eye(2, 1), "w_value": torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])})
+    head.double()
+    # Both words are alike, so the output is their value.
+    words = torch.tensor([[1.0, 2.0]] * 2, dtype=torch.float64)
+    expect(head(words), torch.tensor([[1.0, 2.0, 8.0]] * 2, dtype=torch.float64), "output")
+
+
+@hidden("module")
+def test_fresh_words_in_another_order_in_memory(learner, reference, draw):
+    """Transposed words have their entries in another order in memory. Which operation of yours does not take them as they are?"""
+    for shape in ((5, 3), (2, 5, 3), (3, 3, 3)):
+        x, weights = draw(*shape), _weights(draw, 3, 1, 7)
+        expect(_head(learner, weights).strided(x), _head(reference, weights)(x), "output")
 
 
 @hidden("module")
@@ -468,6 +528,24 @@ def test_another_mask_each_time(learner, draw):
     head = _head(learner, weights)
     for mask in (draw.mask(2, 3, 3), draw.mask(2, 3, 3), None):
         expect(head(x, mask), _expected_head(x, weights, mask), "output")
+
+
+@visible("module_mask")
+def test_mask_that_others_still_need(learner, draw):
+    """The mask was transposed, and the next layer is handed the same one. Which line of your head minds its order in memory, or writes into it?"""
+    x, weights, mask = draw(2, 3, 4), _weights(draw, 4, 1, 5), draw.mask(2, 3, 3)
+    head = _head(learner, weights)
+    for call in (head.unchanged, head.strided):
+        expect(call(x, mask), _expected_head(x, weights, mask), "output")
+
+
+@hidden("module_mask")
+def test_fresh_masks_that_others_still_need(learner, reference, draw):
+    """The mask was transposed, and the next layer is handed the same one. Which line of your head minds its order in memory, or writes into it?"""
+    x, weights, mask = draw(5, 5, 3), _weights(draw, 3, 1, 7), draw.mask(5, 5, 5)
+    head, other = _head(learner, weights), _head(reference, weights)
+    for call in (head.unchanged, head.strided):
+        expect(call(x, mask), other(x, mask), "output")
 
 
 @hidden("module_mask")
