@@ -1161,7 +1161,7 @@ class layers_with_a_bias:
 class query_added_to_the_output:
     """The query was added to what the heads found, as the layer around it does; attention by itself does not."""
 
-    fails = ["module", "defaults", "cross", "module_mask"]
+    fails = ["module", "defaults", "cross", "module_mask", "trains"]
     hint = "A residual connection belongs to the encoder layer. What is left of the output where all values are 0?"
 
     class MultiHeadAttention(nn.Module):
