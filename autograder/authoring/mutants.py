@@ -88,6 +88,8 @@ def _bare(tree: ast.stmt) -> ast.stmt:
             node.returns = None
         if isinstance(node, ast.arg):
             node.annotation = None
+        if isinstance(node, ast.AnnAssign):  # which must have one
+            node.annotation = ast.Name("object", ast.Load())
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             node.exc.args = []
     return tree
@@ -172,7 +174,7 @@ def argument_dropped(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def arguments_exchanged(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Call) and _is_called(node, "transpose", "swapaxes"):  # in which nothing changes
+    if isinstance(node, ast.Call) and _is_called(node, "transpose", "swapaxes", "maximum", "minimum", "max", "min"):  # in which nothing changes
         return
     parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) else []
     for index in range(len(parts) - 1):
@@ -188,7 +190,7 @@ def statement_dropped(node: ast.AST) -> Iterator[ast.AST]:
 def other_slice(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Slice):
         for part in ("lower", "upper", "step"):
-            if getattr(node, part) is not None:
+            if getattr(node, part) is not None and not (part == "lower" and _is_zero(node.lower)):  # from where it begins anyway
                 changed = copy.copy(node)
                 setattr(changed, part, None)
                 yield changed
@@ -240,5 +242,9 @@ def _is_module(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in {"torch", "F", "math", "nn", "np"}
 
 
+def _is_zero(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
 def _is_called(node: ast.Call, *names: str) -> bool:
-    return isinstance(node.func, ast.Attribute) and node.func.attr in names
+    return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in names

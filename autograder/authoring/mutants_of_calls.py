@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from collections.abc import Iterator
 from textwrap import indent
 
@@ -13,9 +14,13 @@ OF_ANY_RESULT = {
 shapes = tuple(getattr(each, "shape", each) for each in ({args},))
 return kept.setdefault(shapes, right({args}))
 """,
+}
+OF_TWO_AXES = {
     "the last two axes change places where they are equally long": """
 return mapped(lambda result: result.transpose(-2, -1) if result.ndim > 1 and result.shape[-1] == result.shape[-2] else result, right({args}))
 """,
+}
+OF_THREE_AXES = {
     "the first two axes change places where they are equally long": """
 return mapped(lambda result: result.transpose(0, 1) if result.ndim > 2 and result.shape[0] == result.shape[1] else result, right({args}))
 """,
@@ -95,7 +100,9 @@ def _around(function: ast.FunctionDef, is_method: bool) -> Iterator[tuple[str, a
     args = ", ".join(each.arg for each in arguments)
     if not any(_is(each.annotation, "Tensor") for each in arguments):  # equal numbers always come to the same
         return
-    for what, change in {**OF_ANY_RESULT, **(OF_NUMBERS if _is(function.returns, "Float") else {})}.items():
+    axes = _most_axes(function.returns)
+    turned = {**(OF_TWO_AXES if axes > 1 else {}), **(OF_THREE_AXES if axes > 2 else {})}
+    for what, change in {**OF_ANY_RESULT, **turned, **(OF_NUMBERS if _is(function.returns, "Float") else {})}.items():
         yield what, _wrapped(function, is_method, change.format(args=args))
     for each in arguments:
         in_batches = OF_BATCHES if _is(each.annotation, "batch") else {}
@@ -106,6 +113,13 @@ def _around(function: ast.FunctionDef, is_method: bool) -> Iterator[tuple[str, a
 
 def _is(annotation: ast.expr | None, word: str) -> bool:
     return annotation is not None and word in ast.unparse(annotation)
+
+
+def _most_axes(annotation: ast.expr | None) -> float:
+    """Return how many axes a tensor of this type has at most; without bound where it says nothing of that."""
+    texts = [each.value for each in ast.walk(annotation or ast.Pass()) if isinstance(each, ast.Constant)]
+    shapes = [text.split() for text in texts if isinstance(text, str)]
+    return max((math.inf if any(axis.startswith(("*", "...")) for axis in shape) else len(shape) for shape in shapes), default=math.inf)
 
 
 def _wrapped(function: ast.FunctionDef, is_method: bool, change: str) -> ast.FunctionDef:
