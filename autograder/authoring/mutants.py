@@ -174,7 +174,7 @@ def argument_dropped(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def arguments_exchanged(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Call) and _is_called(node, "transpose", "swapaxes", "maximum", "minimum", "max", "min"):  # in which nothing changes
+    if isinstance(node, ast.Call) and _is_called(node, *SYMMETRIC):
         return
     parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) else []
     for index in range(len(parts) - 1):
@@ -232,6 +232,7 @@ FUNCTIONS = (
     ("ones", "zeros"),
     ("floor", "ceil"),
 )
+SYMMETRIC = ("transpose", "swapaxes", "maximum", "minimum", "max", "min")  # to which the order of two arguments is all the same
 RULES: list[Rule] = [
     another_constant, other_comparison, other_operator, one_side_only, sides_exchanged, sign_dropped, condition_decided,
     call_dropped, argument_dropped, arguments_exchanged, statement_dropped, other_slice, other_name, other_function,
