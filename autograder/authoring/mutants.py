@@ -232,7 +232,8 @@ FUNCTIONS = (
     ("ones", "zeros"),
     ("floor", "ceil"),
 )
-SYMMETRIC = ("transpose", "swapaxes", "maximum", "minimum", "max", "min")  # to which the order of two arguments is all the same
+# Functions of two arguments that come in any order.
+SYMMETRIC = ("transpose", "swapaxes", "maximum", "minimum", "max", "min", "promote_types")
 RULES: list[Rule] = [
     another_constant, other_comparison, other_operator, one_side_only, sides_exchanged, sign_dropped, condition_decided,
     call_dropped, argument_dropped, arguments_exchanged, statement_dropped, other_slice, other_name, other_function,

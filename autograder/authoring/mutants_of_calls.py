@@ -49,6 +49,9 @@ if {name} is not None:
     {name} = kept.setdefault(("{name}", {name}.shape), {name})
 return right({args})
 """,
+}
+# One axis is taken by `view` however it lies.
+OF_TABLES = {
     "{name} must lie in memory in order": """
 if isinstance({name}, torch.Tensor):
     {name}.view(-1)
@@ -100,14 +103,17 @@ def _around(function: ast.FunctionDef, is_method: bool) -> Iterator[tuple[str, a
     args = ", ".join(each.arg for each in arguments)
     if not any(_is(each.annotation, "Tensor") for each in arguments):  # equal numbers always come to the same
         return
-    axes = _most_axes(function.returns)
-    turned = {**(OF_TWO_AXES if axes > 1 else {}), **(OF_THREE_AXES if axes > 2 else {})}
-    for what, change in {**OF_ANY_RESULT, **turned, **(OF_NUMBERS if _is(function.returns, "Float") else {})}.items():
+    returns_numbers, axes = _is(function.returns, "Float"), _axes(function.returns)
+    of_tables = {**(OF_TWO_AXES if axes >= 2 else {}), **(OF_THREE_AXES if axes >= 3 else {})}
+    for what, change in {**OF_ANY_RESULT, **of_tables, **(OF_NUMBERS if returns_numbers else {})}.items():
         yield what, _wrapped(function, is_method, change.format(args=args))
     for each in arguments:
-        in_batches = OF_BATCHES if _is(each.annotation, "batch") else {}
-        numbers = OF_TENSORS_OF_NUMBERS if _is(each.annotation, "Float") else {}
-        for what, change in {**(OF_ANY_TENSOR if _is(each.annotation, "Tensor") else {}), **in_batches, **numbers}.items():
+        if not _is(each.annotation, "Tensor") or _is(each.annotation, "Callable"):
+            continue
+        tables = OF_TABLES if _axes(each.annotation) >= 2 else {}
+        in_batches = OF_BATCHES if _is(each.annotation, "batch") and _axes(each.annotation) >= 3 else {}
+        numbers = OF_TENSORS_OF_NUMBERS if returns_numbers and _is(each.annotation, "Float") else {}
+        for what, change in {**OF_ANY_TENSOR, **tables, **in_batches, **numbers}.items():
             yield what.format(name=each.arg), _wrapped(function, is_method, change.format(args=args, name=each.arg))
 
 
@@ -115,11 +121,10 @@ def _is(annotation: ast.expr | None, word: str) -> bool:
     return annotation is not None and word in ast.unparse(annotation)
 
 
-def _most_axes(annotation: ast.expr | None) -> float:
-    """Return how many axes a tensor of this type has at most; without bound where it says nothing of that."""
-    texts = [each.value for each in ast.walk(annotation or ast.Pass()) if isinstance(each, ast.Constant)]
-    shapes = [text.split() for text in texts if isinstance(text, str)]
-    return max((math.inf if any(axis.startswith(("*", "...")) for axis in shape) else len(shape) for shape in shapes), default=math.inf)
+def _axes(annotation: ast.expr | None) -> float:
+    """Return the most axes that a tensor of this annotation has; without end where it names none, or any number of them."""
+    texts = [node.value for node in ast.walk(annotation or ast.Pass()) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return max((math.inf if "*" in text or "..." in text else len(text.split()) for text in texts), default=math.inf)
 
 
 def _wrapped(function: ast.FunctionDef, is_method: bool, change: str) -> ast.FunctionDef:
