@@ -203,6 +203,7 @@ check("trains")
 #
 # * The columns of one head are neighbours, and so are the heads of one group.
 # * Example: four heads of width 1 with the columns 1, 3, 5 and 9 become two heads with the columns 2 and 7.
+# * The result has the dtype of `weight`.
 
 
 # %% answer="pool"
