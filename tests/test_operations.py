@@ -1,5 +1,7 @@
 """A module is put into training and into use, in the notebook and in the judge's worker."""
 
+import inspect
+
 import pytest
 import torch
 from torch import nn
@@ -32,6 +34,32 @@ def test_parameters_are_shaken_alike_and_gradients_wiped():
         module.wipe()
         assert module()[1] is None
     assert torch.equal(*found) and 0 < found[0].abs().max() < 1
+
+
+class Multiplies(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return x * self.held
+
+
+def _doubled(learner) -> list:
+    module = learner.Multiplies()
+    module.double()
+    came = module(torch.ones(2, dtype=torch.float64) / 3)
+    return [came.dtype, came.tolist()]
+
+
+def test_module_holds_64_bits_in_this_process():
+    assert _doubled(local({"Multiplies": Multiplies}, NoGuard())) == [torch.float64, [1 / 3, 1 / 3]]
+
+
+def test_module_holds_64_bits_in_a_worker(zygote, single_head):
+    sources = {name: f"{source}\n\n{inspect.getsource(Multiplies)}" for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session:
+        assert _doubled(session.learner) == [torch.float64, [1 / 3, 1 / 3]]
 
 
 class Drops(nn.Module):
