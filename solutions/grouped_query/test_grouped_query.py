@@ -211,6 +211,20 @@ def test_fresh_modules(learner, draw):
 
 
 @visible("module")
+def test_module_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. There is a single word, so each head gives back its value. Where do your steps go over to 32 bits?"""
+    weights = {name: weight.double() / 3 for name, weight in _eyes(4, 2).items()}
+    _expect_module(learner, torch.tensor([[[1.0, 2.0, 3.0, 4.0]]], dtype=torch.float64), weights, 4, 2)
+
+
+@hidden("module")
+def test_fresh_modules_of_64_bits(learner, draw):
+    """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
+    weights = {name: weight.double() / 3 for name, weight in _drawn(draw, 12, 6).items()}
+    _expect_module(learner, draw(2, 5, 12, dtype=torch.float64), weights, 4, 2)
+
+
+@visible("module")
 def test_words_that_others_still_need(learner, draw):
     """The words are what they were, but they lie in memory in another order. Which of your steps minds, or writes into what it was handed?"""
     module, x = _module(learner, _drawn(draw, 8, 4), 4, 2), draw(2, 5, 8)
@@ -366,6 +380,8 @@ def _drawn(draw, d_model: int, shared: int) -> dict[str, torch.Tensor]:
 
 def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
     module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
+    if weights["w_query"].dtype == torch.float64:
+        module.double()
     learner.set_weights(module, **weights)
     return module
 
