@@ -110,6 +110,10 @@ class Callee:
         """Forget the gradients that a training has left in a module."""
         self.learner._ask("wipe", self, (), {})
 
+    def double(self) -> None:
+        """Have a module hold its numbers in 64 bits, whichever it was made with."""
+        self.learner._ask("double", self, (), {})
+
     def train(self) -> None:
         """Put a module into training mode, as it is when it is made."""
         self.learner._ask("switch", self, (), {}, training=True)

@@ -115,6 +115,11 @@ class Operations:
         with self._watched():
             self._object(target).train(training)
 
+    def double(self, target, args: tuple, kwargs: dict) -> None:
+        """Hold all numbers of a module in 64 bits."""
+        with self._watched():
+            self._object(target).double()
+
     def mutation_test(self, target, args: tuple, kwargs: dict, ask: Callable[[dict], dict]) -> str | None:
         """Return the text with which a learner's test refuses an implementation, or None if it lets it pass.
 
