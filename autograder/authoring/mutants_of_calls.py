@@ -122,7 +122,12 @@ def _is(annotation: ast.expr | None, word: str) -> bool:
 
 
 def _axes(annotation: ast.expr | None) -> float:
-    """Return the most axes that a tensor of this annotation has; without end where it names none, or any number of them."""
+    """Return the most axes that a tensor of this annotation has; without end where it names none, or any number of them.
+
+    What is no tensor has none.
+    """
+    if not _is(annotation, "Tensor"):
+        return 0
     texts = [node.value for node in ast.walk(annotation or ast.Pass()) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return max((math.inf if "*" in text or "..." in text else len(text.split()) for text in texts), default=math.inf)
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from kit import Contract, expect, expect_pass, expect_refusal, visible
+from kit import Contract, expect, expect_gradient, expect_pass, expect_refusal, visible
 
 
 def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]):
@@ -68,6 +68,8 @@ def _too_few(queries, keys):
         return "a mask has at least one query and one key"
 
 
+LOOKING_BACK = torch.ones(3, 3).tril().bool()  # some queries have a choice, so scores have a gradient
+
 MERGE = Contract(merge_heads)
 WEIGHTS = Contract(attention_weights, _uneven)
 ATTEND = Contract(attend, lambda query, key, value, mask: _blind(mask))
@@ -83,6 +85,12 @@ def test_two_heads_of_two_words(learner):
     """The first word has 1, 2 in head 0 and 5, 6 in head 1. Which axis must stand next to the numbers of a head before the two can become one?"""
     heads = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]])
     expect(learner.merge_heads(heads), torch.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]]), "words")
+
+
+@visible("merge")
+def test_heads_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("merge_test")
@@ -103,6 +111,12 @@ def test_match_of_four_in_three_heads(learner):
     query, key = torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3]]), torch.tensor([[[2.0, 0.0, 0.0, 0.0] * 3, [0.0, 2.0, 0.0, 0.0] * 3]])
     expected = torch.softmax(torch.tensor([2.0, 0.0]), 0).repeat(1, 3, 1, 1)
     expect(learner.attention_weights(query, key, 3), expected, "weights")
+
+
+@visible("scale")
+def test_queries_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
 
 
 @visible("scale_test")
@@ -136,6 +150,12 @@ def test_hidden_key_matches_far_better(learner):
     """The scores are -102000, -101000 and 100000, and the best one is hidden. Is it gone before weights are shared out, and lies what it is hidden with below every score?"""
     key, value = torch.tensor([[-102_000.0], [-101_000.0], [100_000.0]]), torch.tensor([[1.0], [3.0], [50.0]])
     expect(learner.attend(torch.ones(1, 1), key, value, torch.tensor([[True, True, False]])), torch.tensor([[3.0]]), "output")
+
+
+@visible("mask")
+def test_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("mask_test")
@@ -180,6 +200,12 @@ def test_hidden_score_far_above(learner):
         expect(learner.masked_softmax(scores, mask), torch.tensor([[0.0, 1.0, 0.0]], dtype=dtype), "weights")
 
 
+@visible("blind")
+def test_scores_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+
+
 @visible("blind_test")
 def test_blind_test_on_a_right_one(learner):
     """Your test was given a `masked_softmax` that is right. What does it ask for that the contract does not?"""
@@ -197,6 +223,12 @@ def test_dot_product_above_the_largest_number(learner):
     """64 products of 60 with 60 make 230400, and float16 ends at 65504; the score is 28800. What can be divided before the sum is made?"""
     words = torch.full((1, 64), 60.0, dtype=torch.float16)
     expect(learner.scaled_scores(words, words), torch.tensor([[28_800.0]], dtype=torch.float16), "scores")
+
+
+@visible("half")
+def test_queries_and_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("half_test")
@@ -243,6 +275,12 @@ def test_words_that_match_badly(learner):
     expect(learner.attention_layer.unchanged(x, mask), torch.tensor([[-299.0], [-299.0], [100.0]]), "output")
 
 
+@visible("layer")
+def test_words_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+
+
 @visible("layer_test")
 def test_layer_test_on_a_right_one(learner):
     """Your test was given an `attention_layer` that is right. What does it ask for that the contract does not?"""
@@ -269,6 +307,14 @@ def test_both_activations_of_two_words(learner):
         expect(learner.feed_forward(x, one, none, one, none, smooth), expected, "output")
 
 
+@visible("names")
+def test_weights_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
+    # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
+    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+
+
 @visible("names_test")
 def test_names_test_on_a_right_one(learner):
     """Your test was given a `feed_forward` that is right. What does it ask for that the contract does not?"""
@@ -279,6 +325,16 @@ def test_names_test_on_a_right_one(learner):
 def test_names_test_on_the_bug(learner):
     """Your test was given the bug, and had nothing to say. Which line of it did your test never run?"""
     expect_refusal(learner.test_names, FORWARD, _forward_that_may_end, "a name that is missing on one path", _forward_by_torch)
+
+
+def _expect_care(callee, right, names: list[str], inputs: list[list]) -> None:
+    """Return None if a function does the right thing to inputs of any kind, one after the other, and leaves them as they were.
+
+    `names` are those of the first inputs, whose gradients are asked for.
+    """
+    for call, each in zip((callee.strided, callee.unchanged), inputs):
+        expect(call(*each), right(*each), "result")
+    expect_gradient(callee, names, *inputs[0])
 
 
 def _expect_even(mask, queries: int, keys: int) -> None:
@@ -339,7 +395,7 @@ def _layer_that_ends(x, mask):
     raise TypeError("attention takes no mask")
 
 
-def _forward_by_torch(x, w1, b1, w2, b2, smooth):
+def _forward_by_torch(x, w1, b1, w2, b2, smooth=False):
     return (F.gelu if smooth else F.relu)(x @ w1 + b1) @ w2 + b2
 
 

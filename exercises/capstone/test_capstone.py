@@ -75,6 +75,12 @@ def test_each_text_is_read_alone(learner):
     _expect_alone(_model(learner), _tokens(3, 7))
 
 
+@visible("alone")
+def test_as_many_texts_as_tokens(learner):
+    """Three texts of three tokens were shown to the model, together and each by itself. By what does your code know which axis is the batch?"""
+    _expect_alone(_model(learner, length=3), _tokens(3, 3))
+
+
 @visible("layers")
 def test_parameters_of_a_layer_are_known(learner):
     """A model of one layer has an embedding of 23 * 12 numbers, and in its layer at least 4 * 12 * 12 + 2 * 12 * 20. How does a module learn that there is another one inside it?"""
@@ -121,6 +127,12 @@ def test_perfect_guesses_cost_nothing(learner):
 def test_guesses_of_two_texts(learner, draw):
     """The loss is a mean over the guesses in both texts, as torch's cross-entropy has it. Is each guess compared with the token of its own text, and by how many is the sum divided?"""
     _expect_loss(learner, draw(2, 6, 11), TEXTS)
+
+
+@visible("shift")
+def test_logits_that_others_still_need(learner, draw):
+    """Logits and tokens were transposed, others still need them, and nobody said where to begin. Which of your steps minds?"""
+    _expect_loss_of_anything(learner, draw(2, 6, 11), TEXTS)
 
 
 @visible("begin")
@@ -172,6 +184,22 @@ def test_first_loss_is_counted_from_begin_on(learner):
 
 
 @visible("steps")
+def test_first_loss_where_nobody_says_where_to_begin(learner):
+    """Nobody said where to begin, so every token but the first is guessed. With which `begin` does your `train` find the loss then?"""
+    model, tokens = _model(learner, shake=LOUD), _tokens(1, 7)
+    wanted, other = (_own_loss(learner, model, tokens, begin) for begin in (1, 2))
+    (first,) = learner.train(model, tokens, 1)
+    if abs(first - wanted) > abs(first - other) + 1e-3:
+        raise Wrong("first loss", f"{first:.2f}, where the loss from place 1 on is {wanted:.2f} and that from place 2 on {other:.2f}")
+
+
+@visible("steps")
+def test_sequences_that_others_still_need(learner):
+    """The sequences were transposed, and another training needs them too. Which of your steps minds their order in memory, or writes into them?"""
+    _expect_same_training(learner, _tokens(3, 7))
+
+
+@visible("steps")
 def test_earlier_training_leaves_no_gradient(learner):
     """Two models were trained alike. Then what `backward` had left was wiped out in one of them, and both were trained on: now they differ. To what does `backward` add its gradients?"""
     _expect_no_gradient_left(learner)
@@ -189,6 +217,12 @@ def test_start_comes_first(learner):
 def test_each_token_is_the_most_probable(learner):
     """Each new token is to be the one with the largest logit, after all that stands before it. After which token does your code ask, and what has the model been shown by then?"""
     _expect_greedy(learner, _model(learner), _tokens(5, 2), 5)
+
+
+@visible("greedy")
+def test_one_start_after_another(learner):
+    """One model goes on with two texts, and then with two others; they were transposed, and others still need them. What does your code keep, or write into them?"""
+    _expect_starts_in_turn(learner, _tokens(2, 3), _tokens(2, 3) + 1)
 
 
 @visible("window")
@@ -312,6 +346,12 @@ def _expect_loss(learner, logits: Tensor, tokens: Tensor, begin: int = 1) -> Non
     expect(learner.next_token_loss(logits, tokens, begin), torch.tensor(_cross_entropy(logits, tokens, begin)), "loss")
 
 
+def _expect_loss_of_anything(learner, logits: Tensor, tokens: Tensor) -> None:
+    """Compare the loss of tensors that lie in memory in another order, and look at what became of them."""
+    for call in (learner.next_token_loss.strided, learner.next_token_loss.unchanged):
+        expect(call(logits, tokens), torch.tensor(_cross_entropy(logits, tokens)), "loss")
+
+
 def _own_loss(learner, model, tokens: Tensor, begin: int = 1) -> float:
     """Return the loss by the learner's own measure: whether that is the right one is asked elsewhere."""
     model.eval()
@@ -322,6 +362,13 @@ def _losses(learner, model, tokens: Tensor, steps: int, begin: int = 1) -> list[
     """Return the losses that `train` reports, in whichever form it reports them."""
     losses = learner.train(model, tokens, steps, begin)
     return [float(loss) for loss in losses] if isinstance(losses, tuple) else [float(losses)]
+
+
+def _expect_same_training(learner, tokens: Tensor) -> None:
+    """Expect the same losses for sequences that lie in memory in another order, and sequences that stay as they were."""
+    expected = _losses(learner, _model(learner, shake=0.0), tokens, 3)
+    for call in (learner.train.strided, learner.train.unchanged):
+        expect(torch.tensor(call(_model(learner, shake=0.0), tokens, 3, 1)), torch.tensor(expected), "losses")
 
 
 def _generated(learner, model, start: Tensor, count: int) -> Tensor:
@@ -340,6 +387,14 @@ def _expect_greedy(learner, model, start: Tensor, count: int) -> None:
         taken = logits.gather(1, text[:, end, None]).squeeze(1)
         best.append(taken >= logits.amax(1) - 1e-4)
     expect(torch.stack(best, dim=1), torch.ones(len(start), count).bool(), "new tokens that are the most probable ones")
+
+
+def _expect_starts_in_turn(learner, *starts: Tensor) -> None:
+    """Expect that one model goes on with each start as a new one does, wherever the start lies and whatever came before."""
+    model, alone = _model(learner), [_generated(learner, _model(learner), start, 3) for start in starts]
+    for call in (learner.generate.strided, learner.generate.unchanged):
+        for start, text in zip(starts, alone):
+            expect(call(model, start, 3).long(), text, "text")
 
 
 def _expect_no_gradient_left(learner) -> None:

@@ -105,6 +105,7 @@ def test_layer_with_one_head(learner):
     """Torch has projected, looked and projected again, and counted. Which four products with a matrix come on top of looking?"""
     for n, d in SIZES:
         _expect(learner.layer_work(n, d, 1), _layer(n, d, 1), "multiply-adds")
+        _expect(learner.layer_work(n, d), _layer(n, d, 1), "multiply-adds where nobody says how many heads there are")
 
 
 @visible("layer")
@@ -141,6 +142,7 @@ def test_layers_side_by_side(learner):
     """Torch changed the first word, and put layer on layer until the last one noticed. How many words further back does each layer reach, and what if the last one is not needed whole?"""
     for n, k in ((13, 3), (12, 5)):
         _expect(learner.layers_needed(n, k, False), _heard_after(n, k), "layers")
+        _expect(learner.layers_needed(n, k), _heard_after(n, k), "layers where nobody asks for gaps")
 
 
 @visible("layers")

@@ -106,6 +106,16 @@ def test_mask_in_16_bits(learner):
     expect(came, torch.full((1, 2, 1, 1), 2.0, dtype=torch.float16), "output")
 
 
+@visible("mask")
+def test_mask_that_others_still_need(learner):
+    """The mask was transposed, and the next layer is handed it as well. Which of your steps minds its order in memory, or writes into it?"""
+    mask = torch.tensor([[[True, True, False], [True, False, True]], [[False, True, True], [True, True, True]]])
+    value = torch.tensor([[[[1.0], [3.0], [5.0]]]] * 2)
+    expected = torch.tensor([[[2.0], [3.0]], [[4.0], [3.0]]])[:, None].expand(2, 2, 2, 1)
+    for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+        expect(call(torch.zeros(2, 2, 2, 1), torch.zeros(2, 1, 3, 1), value, mask), expected, "output")
+
+
 @visible("uneven")
 def test_four_heads_can_not_share_three(learner):
     """Four heads of queries don't fall into three equal groups. Which error says that a value is not one that can be used?"""
@@ -124,6 +134,13 @@ def test_word_that_looks_at_itself(learner):
 def test_two_words_with_heads_of_two(learner):
     """Here a head is two numbers wide, and neighbours in the width belong to one head. What do you split first, and which axes change places then?"""
     _expect_module(learner, torch.tensor([[[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0]]]), _eyes(4, 2), 2, 1)
+
+
+@visible("module")
+def test_module_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. There is a single word, so each head gives back its value. Where do your steps go over to 32 bits?"""
+    weights = {name: weight.double() / 3 for name, weight in _eyes(4, 2).items()}
+    _expect_module(learner, torch.tensor([[[1.0, 2.0, 3.0, 4.0]]], dtype=torch.float64), weights, 4, 2)
 
 
 @visible("module")
@@ -148,6 +165,15 @@ def test_one_mask_after_another(learner, draw):
     _expect_masks_in_turn(learner, draw, torch.ones(3, 3).tril().bool(), torch.eye(3).bool(), None)
 
 
+@visible("module_mask")
+def test_a_mask_for_each_text(learner):
+    """Each of two texts brings a mask of its own, transposed, and others still need it. In the first text no word sees another. Whose mask holds for whom, and which step minds its order in memory, or writes into it?"""
+    module, x = _module(learner, _eyes(2, 1), 2, 1), torch.tensor([[[1.0, 2.0], [30.0, 40.0]]] * 2)
+    mask = torch.stack([torch.eye(2).bool(), torch.ones(2, 2).tril().bool()])
+    expect(module.unchanged(x, mask), torch.cat([module(x[:1], mask[:1]), module(x[1:], mask[1:])]), "output")
+    _expect_same_mask(learner, torch.tensor([[[1.0], [2.0], [4.0]]]), torch.ones(3, 3).tril().bool())
+
+
 @visible("trains")
 def test_what_six_heads_and_two_learn(learner):
     """The queries and the output have 12 columns each, keys and values 2 heads of 2. How many numbers are that, and does a gradient find all of them?"""
@@ -167,6 +193,14 @@ def test_four_heads_become_two(learner):
     expect(learner.pool_heads(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 4, 2), torch.tensor([[2.0, 7.0]]), "matrix")
     wide = torch.tensor([[1.0, 10.0, 3.0, 30.0, 5.0, 50.0, 9.0, 90.0]])
     expect(learner.pool_heads(wide, 4, 2), torch.tensor([[2.0, 20.0, 7.0, 70.0]]), "matrix")
+
+
+@visible("pool")
+def test_matrices_that_others_still_need(learner):
+    """A matrix of 64 bits lies in memory as a layer keeps it, transposed, and whoever holds it still needs it. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    weight = torch.tensor([[1.0, 3.0, 5.0, 9.0], [2.0, 4.0, 8.0, 6.0]], dtype=torch.float64) / 3
+    for call in (learner.pool_heads.strided, learner.pool_heads.unchanged):
+        expect(call(weight, 4, 2), torch.tensor([[2.0, 7.0], [3.0, 7.0]], dtype=torch.float64) / 3, "matrix")
 
 
 def _refusal(learner, num_heads: int, num_kv_heads: int) -> str:
@@ -192,6 +226,8 @@ def _drawn(draw, d_model: int, shared: int) -> dict[str, torch.Tensor]:
 
 def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
     module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
+    if weights["w_query"].dtype == torch.float64:
+        module.double()
     learner.set_weights(module, **weights)
     return module
 
@@ -203,6 +239,12 @@ def _expect_masks_in_turn(learner, draw, *masks) -> None:
     module = _module(learner, weights, 4, 2)
     for mask, output in zip(masks, expected):
         expect(module(x, mask), output, "output after other masks")
+
+
+def _expect_same_mask(learner, x, mask) -> None:
+    """Return None if the mask may lie in memory in any order; words of one number lie in the same order in any case."""
+    module = _module(learner, _eyes(1, 1), 1, 1)
+    expect(module.strided(x, mask), module(x, mask), "output for a mask that was transposed")
 
 
 def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int) -> None:

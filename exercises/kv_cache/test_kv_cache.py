@@ -88,6 +88,14 @@ def test_two_words_and_then_two_more(learner):
 
 
 @visible("pieces")
+def test_module_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. A word comes, then two more; the values are 3, 5 and 10 thirds and every score is equal. Where do your steps, or your cache, go over to 32 bits?"""
+    zeros, third = torch.zeros(1, 1, dtype=torch.float64), torch.full((1, 1), 1 / 3, dtype=torch.float64)
+    x, expected = (torch.tensor(words, dtype=torch.float64).reshape(1, 3, 1) for words in ([3.0, 5.0, 10.0], [1.0, 4 / 3, 2.0]))
+    _expect_pieces(learner, _module(learner, [zeros, zeros, third]), x, (1, 2), expected, (0 * x, 0 * x, x / 3))
+
+
+@visible("pieces")
 def test_two_modules_read_in_turns(learner, draw):
     """Two layers read the same text, in turns. Does each of them find its own keys and values, and nobody else's?"""
     _expect_apart(learner, draw, 1)
@@ -147,6 +155,8 @@ def _drawn(draw, d_model: int, d_k: int) -> list[torch.Tensor]:
 
 def _module(learner, weights: list[torch.Tensor]):
     module = learner.CachedAttention(*weights[0].shape)
+    if weights[0].dtype == torch.float64:
+        module.double()
     learner.set_weights(module, *weights)
     return module
 

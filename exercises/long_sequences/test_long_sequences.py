@@ -222,6 +222,13 @@ def test_window_leaves_its_inputs_as_they_were(learner, draw):
 
 
 @visible("window")
+def test_window_where_sizes_agree(learner, draw):
+    """There are three sentences of three words, of three numbers each. Which axis is which, and by what does your code know it?"""
+    query, key, value = draw(3, 3, 3), draw(3, 3, 3), draw(3, 3, 3)
+    expect(learner.local_attention(query, key, value, window=1), _near(query, key, value, 1), "output")
+
+
+@visible("window")
 def test_gradient_in_a_window(learner, draw):
     """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
     inputs = {"query": draw(5, 2), "key": draw(5, 2), "value": draw(5, 3)}

@@ -160,7 +160,7 @@ def test_nothing_in_the_module_is_trained(learner):
 @visible("training")
 def test_gradient_reaches_the_words(learner):
     """The words are trained, and others may still need them as they were. Is a gradient on its way to x lost, or x changed where it lies?"""
-    _expect_gradient(learner.AddPositions(2, 5), torch.zeros(3, 5, 2))
+    _expect_words_alone(learner.AddPositions(2, 5), torch.zeros(3, 5, 2))
 
 
 @visible("learned")
@@ -179,6 +179,13 @@ def test_words_stay_as_they_were(learner, draw):
     _expect_same_words(module, x)
     expect(module.unchanged(x), module(x), "words with places")
     expect_gradient(module, ["x"], x)
+
+
+@visible("learned")
+def test_table_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
+    table, x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2) / 3, torch.ones(2, 3, 2, dtype=torch.float64)
+    expect(_learned(learner, table)(x), x + table, "words with places")
 
 
 @visible("learned_trains")
@@ -291,7 +298,9 @@ def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
         expect(module(words), places, "words with places")
 
 
-def _expect_gradient(module, x) -> None:
+def _expect_words_alone(module, x) -> None:
+    """Return None if a gradient finds the words, and they stay what they were."""
+    expect(module.unchanged(x + 1), module(x + 1), "words with places")
     (came,) = module.gradients(x=x, wrt=["x"])
     state = "none" if came is None else "a gradient" if came.any() else "zero everywhere"
     expect(state, "a gradient", "gradient of x")
@@ -300,6 +309,8 @@ def _expect_gradient(module, x) -> None:
 def _learned(learner, table):
     length, d_model = table.shape
     module = learner.LearnedPositions(length, d_model)
+    if table.dtype == torch.float64:
+        module.double()
     learner.set_table(module, table)
     return module
 

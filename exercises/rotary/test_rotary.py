@@ -66,6 +66,20 @@ def test_sentences_with_heads_and_without(learner):
     expect(_part(learner.rotate(x), x, 0, 0), turned, "turned words")
 
 
+@visible("axes")
+def test_as_many_heads_as_sentences(learner):
+    """Two sentences have two heads each, and the second head of the first sentence is turned as it is alone. Which axis did your code take for another that is as long?"""
+    x = torch.arange(24.0).reshape(2, 2, 3, 2)
+    expect(_part(learner.rotate(x), x, 0, 1), learner.rotate(x[0, 1][None])[0], "turned words")
+
+
+@visible("axes")
+def test_words_in_another_order_in_memory(learner):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x = torch.arange(48.0).reshape(2, 3, 4, 2)
+    expect(learner.rotate.strided(x), learner.rotate(x), "turned words")
+
+
 @visible("dtype")
 def test_words_keep_their_dtype(learner):
     """Words of 16 bits come in, and words of 16 bits must go out; the same holds for 64. Where does something else come of them?"""
@@ -97,7 +111,7 @@ def test_three_words_look_at_each_other(learner):
 def test_theta_goes_on_to_the_turn(learner):
     """With theta 1 both pairs turn by one radian a place. Do queries and keys hear of the theta that was given to attention?"""
     query, key = torch.tensor([[[0.0, 0.0, 2.0, 1.0]] * 3]), torch.tensor([[[0.0, 0.0, 1.0, 1.0]] * 3])
-    expected = lambda x, start, theta: torch.cat([_one_pair(x[..., :2], start, theta), _one_pair(x[..., 2:], start, theta)], -1)  # noqa: E731
+    expected = lambda x, theta: torch.cat([_one_pair(x[..., :2], theta=theta), _one_pair(x[..., 2:], theta=theta)], -1)  # noqa: E731
     _expect_attention(learner, expected, query, key, torch.eye(4)[None, :3], theta=1.0)
 
 
@@ -111,6 +125,13 @@ def test_gradient_reaches_query_key_and_value(learner, draw):
 def test_values_of_64_bits(learner, draw):
     """There is one key, so every query takes its value whole, in 64 bits. Where are digits lost, or what was handed over changed?"""
     _expect_one_value(learner, *(draw(1, words, 2, dtype=torch.float64) for words in (3, 1, 1)))
+
+
+@visible("attend")
+def test_heads_in_another_order_in_memory(learner, draw):
+    """Heads that were split lie in memory in another order. Which operation of yours does not take queries, keys or values as they are?"""
+    words = draw(2, 3, 2), draw(2, 4, 2), draw(2, 4, 2)
+    expect(learner.rotary_attention.strided(*words), learner.rotary_attention(*words), "output")
 
 
 @visible("relative")
@@ -131,6 +152,14 @@ def test_the_last_query_alone(learner):
 def test_six_columns(learner):
     """Columns 0 and 1 were the first pair. In halves of three, which two columns are the first pair, and what stands between them?"""
     expect(learner.neighbours_to_halves(torch.arange(6.0).repeat(2, 1)), torch.tensor([[0.0, 2.0, 4.0, 1.0, 3.0, 5.0]] * 2), "matrix")
+
+
+@visible("halves")
+def test_matrices_that_others_still_need(learner):
+    """A matrix of 64 bits lies in memory as a layer keeps it, transposed, and whoever holds it still needs it. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    weight = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
+    for call in (learner.neighbours_to_halves.strided, learner.neighbours_to_halves.unchanged):
+        expect(call(weight), weight[:, [0, 2, 1, 3]], "matrix")
 
 
 def _to_the_right(tokens: int, d_k: int) -> torch.Tensor:
@@ -175,11 +204,11 @@ def _one_pair(x: torch.Tensor, start: int = 0, theta: float = 1.0) -> torch.Tens
     return torch.view_as_real(torch.view_as_complex(x.contiguous()) * turn)
 
 
-def _expect_attention(learner, turned, query, key, value, theta: float = 10_000.0) -> None:
-    """Return None if attention is that of words turned rightly, or else by the learner's own function."""
-    came = learner.rotary_attention(query, key, value, theta=theta)
-    expected = F.scaled_dot_product_attention(turned(query, 0, theta), turned(key, 0, theta), value)
-    _expect_right_or_own(came, expected, learner, query, key, value, theta=theta)
+def _expect_attention(learner, turned, query, key, value, **theta: float) -> None:
+    """Return None if attention is that of words turned rightly, or else by the learner's own function; at the `theta` that is given, if any."""
+    came = learner.rotary_attention(query, key, value, **theta)
+    expected = F.scaled_dot_product_attention(turned(query, **theta), turned(key, **theta), value)
+    _expect_right_or_own(came, expected, learner, query, key, value, **theta)
 
 
 def _expect_one_value(learner, query, key, value) -> None:

@@ -23,6 +23,8 @@
 # Where you are stuck, `hint("merge")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers, and what else you import, in them.
+# What your functions are given has 32 or 64 bits, if nothing else is said, and so has what they return. It may lie in memory in
+# any order, as it does after `transpose`; it stays as it was, and it gets its gradient.
 #
 # A test is given an implementation and calls it as often as it needs to. It raises an `AssertionError` if the implementation
 # is wrong (`assert`, or `torch.testing.assert_close`), and returns if it is right. Your tests will be tried on right

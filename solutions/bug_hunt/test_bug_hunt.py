@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.kit import Contract, expect, expect_pass, expect_refusal, hidden, visible
+from autograder.kit import Contract, expect, expect_gradient, expect_pass, expect_refusal, hidden, visible
 
 
 def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]):
@@ -68,6 +68,8 @@ def _too_few(queries, keys):
         return "a mask has at least one query and one key"
 
 
+LOOKING_BACK = torch.ones(3, 3).tril().bool()  # some queries have a choice, so scores have a gradient
+
 MERGE = Contract(merge_heads)
 WEIGHTS = Contract(attention_weights, _uneven)
 ATTEND = Contract(attend, lambda query, key, value, mask: _blind(mask))
@@ -91,6 +93,18 @@ def test_fresh_heads(learner, reference, draw):
     for shape in ((2, 3, 5, 7), (3, 7, 1, 2), (5, 1, 7, 3)):
         heads = draw(*shape)
         expect(learner.merge_heads(heads), reference.merge_heads(heads), "words")
+
+
+@visible("merge")
+def test_heads_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
+
+
+@hidden("merge")
+def test_fresh_heads_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("merge_test")
@@ -125,6 +139,18 @@ def test_fresh_heads_have_their_scale(learner, reference, draw):
     for num_heads, d_head in ((2, 5), (5, 2), (1, 3)):
         inputs = draw(2, 3, num_heads * d_head), draw(2, 7, num_heads * d_head), num_heads
         expect(learner.attention_weights(*inputs), reference.attention_weights(*inputs), "weights")
+
+
+@visible("scale")
+def test_queries_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
+
+
+@hidden("scale")
+def test_fresh_queries_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
 
 
 @visible("scale_test")
@@ -183,6 +209,18 @@ def test_fresh_masks(learner, reference, draw):
     for queries, keys, d_k, d_v in ((3, 5, 2, 7), (2, 7, 3, 1)):
         inputs = draw(queries, d_k), draw(keys, d_k), draw(keys, d_v), draw.mask(queries, keys)
         expect(learner.attend(*inputs), reference.attend(*inputs), "output")
+
+
+@visible("mask")
+def test_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+
+
+@hidden("mask")
+def test_fresh_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("mask_test")
@@ -251,6 +289,18 @@ def test_fresh_rows_in_every_type(learner, reference, draw):
         expect(learner.masked_softmax(*inputs), reference.masked_softmax(*inputs), "weights")
 
 
+@visible("blind")
+def test_scores_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+
+
+@hidden("blind")
+def test_fresh_scores_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+
+
 @visible("blind_test")
 def test_blind_test_on_a_right_one(learner):
     """Your test was given a `masked_softmax` that is right. What does it ask for that the contract does not?"""
@@ -284,6 +334,18 @@ def test_fresh_scores_in_every_type(learner, draw):
     for dtype, size in ((torch.float16, 80.0), (torch.float32, 1.0), (torch.float64, 1.0)):
         query, key = draw(3, 64, dtype=dtype).abs() * size, draw(5, 64, dtype=dtype).abs() * size
         expect(learner.scaled_scores(query, key), _scores_in_64_bits(query, key), "scores")
+
+
+@visible("half")
+def test_queries_and_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
+
+
+@hidden("half")
+def test_fresh_queries_and_keys_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("half_test")
@@ -366,6 +428,18 @@ def test_fresh_words_with_a_mask_and_without(learner, reference, draw):
             expect(learner.attention_layer(x, *masks), reference.attention_layer(x, *masks), "output")
 
 
+@visible("layer")
+def test_words_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+
+
+@hidden("layer")
+def test_fresh_words_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+
+
 @visible("layer_test")
 def test_layer_test_on_a_right_one(learner):
     """Your test was given an `attention_layer` that is right. What does it ask for that the contract does not?"""
@@ -407,6 +481,22 @@ def test_fresh_words_on_both_paths(learner, reference, draw):
             expect(learner.feed_forward(*inputs, smooth=smooth), reference.feed_forward(*inputs, smooth), "output")
 
 
+@visible("names")
+def test_weights_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
+    # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
+    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+
+
+@hidden("names")
+def test_fresh_weights_that_others_still_need(learner, draw):
+    """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
+    one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
+    # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
+    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+
+
 @visible("names_test")
 def test_names_test_on_a_right_one(learner):
     """Your test was given a `feed_forward` that is right. What does it ask for that the contract does not?"""
@@ -423,6 +513,16 @@ def test_names_test_on_the_bug(learner):
 def test_names_test_on_others(learner):
     """Your test was tried on another wrong `feed_forward`. Would it notice a second path that is only a copy of the first?"""
     expect_refusal(learner.test_names, FORWARD, lambda x, w1, b1, w2, b2, smooth: _forward_by_torch(x, w1, b1, w2, b2, False), "ReLU on both paths", _forward_by_torch)
+
+
+def _expect_care(callee, right, names: list[str], inputs: list[list]) -> None:
+    """Return None if a function does the right thing to inputs of any kind, one after the other, and leaves them as they were.
+
+    `names` are those of the first inputs, whose gradients are asked for.
+    """
+    for call, each in zip((callee.strided, callee.unchanged), inputs):
+        expect(call(*each), right(*each), "result")
+    expect_gradient(callee, names, *inputs[0])
 
 
 def _expect_even(mask, queries: int, keys: int) -> None:
@@ -507,7 +607,7 @@ def _layer_that_ends(x, mask):
     raise TypeError("attention takes no mask")
 
 
-def _forward_by_torch(x, w1, b1, w2, b2, smooth):
+def _forward_by_torch(x, w1, b1, w2, b2, smooth=False):
     return (F.gelu if smooth else F.relu)(x @ w1 + b1) @ w2 + b2
 
 

@@ -213,7 +213,7 @@ class laws_in_place_of_numbers:
         torch.testing.assert_close(often, torch.softmax(2 * once.log(), dim=-1), rtol=1e-3, atol=1e-4)
 
     def attend(query, key, value, mask):
-        scores = torch.addmm(torch.zeros(()), query, key.T, beta=0, alpha=query.shape[1] ** -0.5)
+        scores = torch.addmm(query.new_zeros(()), query, key.T, beta=0, alpha=query.shape[1] ** -0.5)
         penalty = torch.zeros_like(scores).masked_fill_(mask.logical_not(), float("-inf"))
         return (scores + penalty).softmax(dim=-1).matmul(value)
 

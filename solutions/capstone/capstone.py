@@ -24,6 +24,7 @@
 # Where you are stuck, `hint("logits")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them, also what you bring along from earlier exercises.
+# Tensors that your functions are given may lie in memory in any order, as they do after `transpose`, and stay as they were.
 #
 # The transformer and its layers are yours to write here, so torch's own may not be taken. The parts may: attention, norms,
 # embeddings, optimisers.

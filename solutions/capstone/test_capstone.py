@@ -80,6 +80,10 @@ def test_future_never_changes_the_past(learner, draw):
     for place in (0, 4, 8):
         _expect_notice(learner, tokens, place, **sizes)
         _expect_half_alike(_model(learner, **sizes), tokens, place + 1)
+    # As many tokens as a token has numbers, and as many texts: no axis may be known by its length.
+    sizes, tokens = {"length": 6, "d_model": 6, "num_layers": 1}, draw.integers(0, SIZES["vocabulary"], 6, 6)
+    _expect_notice(learner, tokens, 3, **sizes)
+    _expect_half_alike(_model(learner, **sizes), tokens, 4)
 
 
 @visible("order")
@@ -101,10 +105,17 @@ def test_each_text_is_read_alone(learner):
     _expect_alone(_model(learner), _tokens(3, 7))
 
 
+@visible("alone")
+def test_as_many_texts_as_tokens(learner):
+    """Three texts of three tokens were shown to the model, together and each by itself. By what does your code know which axis is the batch?"""
+    _expect_alone(_model(learner, length=3), _tokens(3, 3))
+
+
 @hidden("alone")
 def test_fresh_texts_are_read_alone(learner, draw):
     """The logits of a text may not depend on the other texts of the batch. Where do texts meet in your code?"""
-    _expect_alone(_model(learner), draw.integers(0, SIZES["vocabulary"], 5, 7))
+    for texts in (5, 7):
+        _expect_alone(_model(learner), draw.integers(0, SIZES["vocabulary"], texts, 7))
 
 
 @visible("layers")
@@ -173,6 +184,18 @@ def test_guesses_of_two_texts(learner, draw):
     _expect_loss(learner, draw(2, 6, 11), TEXTS)
 
 
+@visible("shift")
+def test_logits_that_others_still_need(learner, draw):
+    """Logits and tokens were transposed, others still need them, and nobody said where to begin. Which of your steps minds?"""
+    _expect_loss_of_anything(learner, draw(2, 6, 11), TEXTS)
+
+
+@hidden("shift")
+def test_fresh_logits_that_others_still_need(learner, draw):
+    """Logits and tokens were transposed, others still need them, and nobody said where to begin. Which of your steps minds?"""
+    _expect_loss_of_anything(learner, draw(3, 3, 3), draw.integers(0, 3, 3, 3))
+
+
 @hidden("shift")
 def test_fresh_guesses(learner, draw):
     """The loss is the mean of minus the logarithm of the probability of the token that came next. Which of these words does your loss leave out?"""
@@ -236,6 +259,28 @@ def test_first_loss_is_counted_from_begin_on(learner):
 
 
 @visible("steps")
+def test_first_loss_where_nobody_says_where_to_begin(learner):
+    """Nobody said where to begin, so every token but the first is guessed. With which `begin` does your `train` find the loss then?"""
+    model, tokens = _model(learner, shake=LOUD), _tokens(1, 7)
+    wanted, other = (_own_loss(learner, model, tokens, begin) for begin in (1, 2))
+    (first,) = learner.train(model, tokens, 1)
+    if abs(first - wanted) > abs(first - other) + 1e-3:
+        raise Wrong("first loss", f"{first:.2f}, where the loss from place 1 on is {wanted:.2f} and that from place 2 on {other:.2f}")
+
+
+@visible("steps")
+def test_sequences_that_others_still_need(learner):
+    """The sequences were transposed, and another training needs them too. Which of your steps minds their order in memory, or writes into them?"""
+    _expect_same_training(learner, _tokens(3, 7))
+
+
+@hidden("steps")
+def test_fresh_sequences_that_others_still_need(learner, draw):
+    """The sequences were transposed, and another training needs them too. Which of your steps minds their order in memory, or writes into them?"""
+    _expect_same_training(learner, draw.integers(0, SIZES["vocabulary"], 5, 7))
+
+
+@visible("steps")
 def test_earlier_training_leaves_no_gradient(learner):
     """Two models were trained alike. Then what `backward` had left was wiped out in one of them, and both were trained on: now they differ. To what does `backward` add its gradients?"""
     _expect_no_gradient_left(learner)
@@ -246,9 +291,11 @@ def test_fresh_steps(learner, draw):
     """Each step changes the model that was handed over, so that the loss falls. What is it that does not change, or not in this direction?"""
     tokens = draw.integers(0, SIZES["vocabulary"], 1, 7)
     model = _model(learner, shake=0.0)
-    before = _own_loss(learner, model, tokens, 3)
+    before, reported = _own_loss(learner, model, tokens, 3), []
     for _ in range(2):
-        expect(len(_losses(learner, model, tokens, 20, begin=3)), 20, "how many losses come back")
+        reported.append(_losses(learner, model, tokens, 20, begin=3))
+        expect(len(reported[-1]), 20, "how many losses come back")
+    expect(reported[0] == reported[1], False, "whether two trainings of one model report the same losses")
     if not _own_loss(learner, model, tokens, 3) < before - 0.01:
         raise Wrong("loss of the model after training", "it is no smaller than before")
 
@@ -265,6 +312,18 @@ def test_start_comes_first(learner):
 def test_each_token_is_the_most_probable(learner):
     """Each new token is to be the one with the largest logit, after all that stands before it. After which token does your code ask, and what has the model been shown by then?"""
     _expect_greedy(learner, _model(learner), _tokens(5, 2), 5)
+
+
+@visible("greedy")
+def test_one_start_after_another(learner):
+    """One model goes on with two texts, and then with two others; they were transposed, and others still need them. What does your code keep, or write into them?"""
+    _expect_starts_in_turn(learner, _tokens(2, 3), _tokens(2, 3) + 1)
+
+
+@hidden("greedy")
+def test_fresh_starts_one_after_another(learner, draw):
+    """One model goes on with one text after another; they were transposed, and others still need them. What does your code keep, or write into them?"""
+    _expect_starts_in_turn(learner, *draw.integers(0, SIZES["vocabulary"], 3, 4, 4))
 
 
 @hidden("greedy")
@@ -407,6 +466,12 @@ def _expect_loss(learner, logits: Tensor, tokens: Tensor, begin: int = 1) -> Non
     expect(learner.next_token_loss(logits, tokens, begin), torch.tensor(_cross_entropy(logits, tokens, begin)), "loss")
 
 
+def _expect_loss_of_anything(learner, logits: Tensor, tokens: Tensor) -> None:
+    """Compare the loss of tensors that lie in memory in another order, and look at what became of them."""
+    for call in (learner.next_token_loss.strided, learner.next_token_loss.unchanged):
+        expect(call(logits, tokens), torch.tensor(_cross_entropy(logits, tokens)), "loss")
+
+
 def _own_loss(learner, model, tokens: Tensor, begin: int = 1) -> float:
     """Return the loss by the learner's own measure: whether that is the right one is asked elsewhere."""
     model.eval()
@@ -417,6 +482,13 @@ def _losses(learner, model, tokens: Tensor, steps: int, begin: int = 1) -> list[
     """Return the losses that `train` reports, in whichever form it reports them."""
     losses = learner.train(model, tokens, steps, begin)
     return [float(loss) for loss in losses] if isinstance(losses, tuple) else [float(losses)]
+
+
+def _expect_same_training(learner, tokens: Tensor) -> None:
+    """Expect the same losses for sequences that lie in memory in another order, and sequences that stay as they were."""
+    expected = _losses(learner, _model(learner, shake=0.0), tokens, 3)
+    for call in (learner.train.strided, learner.train.unchanged):
+        expect(torch.tensor(call(_model(learner, shake=0.0), tokens, 3, 1)), torch.tensor(expected), "losses")
 
 
 def _generated(learner, model, start: Tensor, count: int) -> Tensor:
@@ -435,6 +507,14 @@ def _expect_greedy(learner, model, start: Tensor, count: int) -> None:
         taken = logits.gather(1, text[:, end, None]).squeeze(1)
         best.append(taken >= logits.amax(1) - 1e-4)
     expect(torch.stack(best, dim=1), torch.ones(len(start), count).bool(), "new tokens that are the most probable ones")
+
+
+def _expect_starts_in_turn(learner, *starts: Tensor) -> None:
+    """Expect that one model goes on with each start as a new one does, wherever the start lies and whatever came before."""
+    model, alone = _model(learner), [_generated(learner, _model(learner), start, 3) for start in starts]
+    for call in (learner.generate.strided, learner.generate.unchanged):
+        for start, text in zip(starts, alone):
+            expect(call(model, start, 3).long(), text, "text")
 
 
 def _expect_no_gradient_left(learner) -> None:

@@ -129,6 +129,7 @@ check("uneven")
 # * `forward(x, mask)` is self-attention: project, split each projection into heads (neighbouring columns are a head),
 #   attend in groups, set the heads side by side again, multiply by `w_output`.
 # * Each call has a mask of its own, or none. A gradient goes back to `x`, too.
+# * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits four layers with the names that it
 # uses; if you keep them in another way, change it along.
@@ -203,6 +204,7 @@ check("trains")
 #
 # * The columns of one head are neighbours, and so are the heads of one group.
 # * Example: four heads of width 1 with the columns 1, 3, 5 and 9 become two heads with the columns 2 and 7.
+# * The result has the dtype of `weight`.
 
 
 # %% answer="pool"

@@ -201,7 +201,7 @@ class mask_inverted:
 class mask_of_a_sentence_taken_for_a_head:
     """A mask for each sentence met the scores with its first axis at the heads."""
 
-    fails = ["mask"]
+    fails = ["mask", "module_mask"]
     hint = "Shapes are lined up from the right. Which axis of the scores lies above the first one of (batch, queries, keys)?"
 
     def grouped_attention(query, key, value, mask=None):
@@ -335,7 +335,7 @@ class attention_in_32_bits:
 class heads_laid_out_by_view:
     """The heads of a group were laid along the queries by `view`, which refuses tensors that were transposed, as split heads are."""
 
-    fails = ["groups"]
+    fails = ["groups", "mask"]
     hint = "Heads that were split were transposed. What does `reshape` do where `view` gives up?"
 
     def grouped_attention(query, key, value, mask=None):
@@ -672,3 +672,16 @@ class columns_pooled:
 
     def pool_heads(weight, num_heads, num_kv_heads):
         return weight.unflatten(-1, (-1, num_heads // num_kv_heads)).mean(dim=-1)
+
+
+class pooled_in_32_bits:
+    """The means were collected in a tensor of 32 bits, whatever the matrix has."""
+
+    fails = ["pool"]
+    hint = "Which dtype has a tensor that `torch.zeros` makes, if nobody says which?"
+
+    def pool_heads(weight, num_heads, num_kv_heads):
+        pooled = torch.zeros(weight.shape[0], num_kv_heads, weight.shape[1] // num_heads)
+        for head, columns in enumerate(weight.chunk(num_heads, dim=1)):
+            pooled[:, head * num_kv_heads // num_heads] += columns * num_kv_heads / num_heads
+        return pooled.flatten(1)

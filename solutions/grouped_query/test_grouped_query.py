@@ -138,6 +138,26 @@ def test_mask_in_16_bits(learner):
     expect(came, torch.full((1, 2, 1, 1), 2.0, dtype=torch.float16), "output")
 
 
+@visible("mask")
+def test_mask_that_others_still_need(learner):
+    """The mask was transposed, and the next layer is handed it as well. Which of your steps minds its order in memory, or writes into it?"""
+    mask = torch.tensor([[[True, True, False], [True, False, True]], [[False, True, True], [True, True, True]]])
+    value = torch.tensor([[[[1.0], [3.0], [5.0]]]] * 2)
+    expected = torch.tensor([[[2.0], [3.0]], [[4.0], [3.0]]])[:, None].expand(2, 2, 2, 1)
+    for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+        expect(call(torch.zeros(2, 2, 2, 1), torch.zeros(2, 1, 3, 1), value, mask), expected, "output")
+
+
+@hidden("mask")
+def test_fresh_masks_that_others_still_need(learner, reference, draw):
+    """A mask may lie in memory in any order, and stays as it was. Which of the two is a surprise to your code?"""
+    for shape in ((5, 3, 7), (3, 3)):
+        mask = draw.mask(*shape)
+        inputs = torch.zeros(5, 4, 3, 2), torch.zeros(5, 1, shape[-1], 2), draw(5, 1, shape[-1], 2), mask
+        for call in (learner.grouped_attention.strided, learner.grouped_attention.unchanged):
+            expect(call(*inputs), reference.grouped_attention(*inputs), "output")
+
+
 @hidden("mask")
 def test_fresh_hidden_keys_far_above(learner, reference, draw):
     """What a hidden key holds must not matter, however well it matches. At which step is it taken out?"""
@@ -191,6 +211,20 @@ def test_fresh_modules(learner, draw):
 
 
 @visible("module")
+def test_module_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. There is a single word, so each head gives back its value. Where do your steps go over to 32 bits?"""
+    weights = {name: weight.double() / 3 for name, weight in _eyes(4, 2).items()}
+    _expect_module(learner, torch.tensor([[[1.0, 2.0, 3.0, 4.0]]], dtype=torch.float64), weights, 4, 2)
+
+
+@hidden("module")
+def test_fresh_modules_of_64_bits(learner, draw):
+    """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
+    weights = {name: weight.double() / 3 for name, weight in _drawn(draw, 12, 6).items()}
+    _expect_module(learner, draw(2, 5, 12, dtype=torch.float64), weights, 4, 2)
+
+
+@visible("module")
 def test_words_that_others_still_need(learner, draw):
     """The words are what they were, but they lie in memory in another order. Which of your steps minds, or writes into what it was handed?"""
     module, x = _module(learner, _drawn(draw, 8, 4), 4, 2), draw(2, 5, 8)
@@ -210,6 +244,23 @@ def test_module_hands_the_mask_on(learner):
 def test_one_mask_after_another(learner, draw):
     """One module gets a text with a mask, then with another one, and then without. What did it keep from the call before?"""
     _expect_masks_in_turn(learner, draw, torch.ones(3, 3).tril().bool(), torch.eye(3).bool(), None)
+
+
+@visible("module_mask")
+def test_a_mask_for_each_text(learner):
+    """Each of two texts brings a mask of its own, transposed, and others still need it. In the first text no word sees another. Whose mask holds for whom, and which step minds its order in memory, or writes into it?"""
+    module, x = _module(learner, _eyes(2, 1), 2, 1), torch.tensor([[[1.0, 2.0], [30.0, 40.0]]] * 2)
+    mask = torch.stack([torch.eye(2).bool(), torch.ones(2, 2).tril().bool()])
+    expect(module.unchanged(x, mask), torch.cat([module(x[:1], mask[:1]), module(x[1:], mask[1:])]), "output")
+    _expect_same_mask(learner, torch.tensor([[[1.0], [2.0], [4.0]]]), torch.ones(3, 3).tril().bool())
+
+
+@hidden("module_mask")
+def test_fresh_masks_for_each_text(learner, draw):
+    """Each text brings a mask of its own, which others still need. Whose mask holds for whom, and what became of it?"""
+    module, x, mask = _module(learner, _drawn(draw, 8, 4), 4, 2), draw(3, 5, 8), draw.mask(3, 5, 5)
+    expect(module.unchanged(x, mask), torch.cat([module(x[text : text + 1], mask[text : text + 1]) for text in range(3)]), "output")
+    _expect_same_mask(learner, draw(1, 7, 1), draw.mask(7, 7))
 
 
 @hidden("module_mask")
@@ -265,12 +316,28 @@ def test_four_heads_become_two(learner):
     expect(learner.pool_heads(wide, 4, 2), torch.tensor([[2.0, 20.0, 7.0, 70.0]]), "matrix")
 
 
+@visible("pool")
+def test_matrices_that_others_still_need(learner):
+    """A matrix of 64 bits lies in memory as a layer keeps it, transposed, and whoever holds it still needs it. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    weight = torch.tensor([[1.0, 3.0, 5.0, 9.0], [2.0, 4.0, 8.0, 6.0]], dtype=torch.float64) / 3
+    for call in (learner.pool_heads.strided, learner.pool_heads.unchanged):
+        expect(call(weight, 4, 2), torch.tensor([[2.0, 7.0], [3.0, 7.0]], dtype=torch.float64) / 3, "matrix")
+
+
 @hidden("pool")
 def test_fresh_heads_are_pooled(learner, reference, draw):
     """A shared head is the mean of the heads of its group, column by column. Which columns did yours bring together?"""
-    for num_heads, num_kv_heads, d_head in ((6, 2, 5), (6, 3, 1), (5, 1, 3), (3, 3, 2)):
+    for num_heads, num_kv_heads, d_head in ((6, 2, 5), (6, 3, 1), (5, 1, 3), (3, 3, 2), (6, 2, 5)):
         weight = draw(7, num_heads * d_head)
         expect(learner.pool_heads(weight, num_heads, num_kv_heads), reference.pool_heads(weight, num_heads, num_kv_heads), "matrix")
+
+
+@hidden("pool")
+def test_fresh_matrices_that_others_still_need(learner, reference, draw):
+    """A matrix may be transposed, have 64 bits, and become a square. Which of these is a surprise to your code?"""
+    weight = draw(4, 8, dtype=torch.float64)
+    for call in (learner.pool_heads.strided, learner.pool_heads.unchanged):
+        expect(call(weight, 4, 2), reference.pool_heads(weight, 4, 2), "matrix")
 
 
 @gpu
@@ -313,6 +380,8 @@ def _drawn(draw, d_model: int, shared: int) -> dict[str, torch.Tensor]:
 
 def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
     module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
+    if weights["w_query"].dtype == torch.float64:
+        module.double()
     learner.set_weights(module, **weights)
     return module
 
@@ -324,6 +393,12 @@ def _expect_masks_in_turn(learner, draw, *masks) -> None:
     module = _module(learner, weights, 4, 2)
     for mask, output in zip(masks, expected):
         expect(module(x, mask), output, "output after other masks")
+
+
+def _expect_same_mask(learner, x, mask) -> None:
+    """Return None if the mask may lie in memory in any order; words of one number lie in the same order in any case."""
+    module = _module(learner, _eyes(1, 1), 1, 1)
+    expect(module.strided(x, mask), module(x, mask), "output for a mask that was transposed")
 
 
 def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int) -> None:

@@ -76,7 +76,7 @@ class loop_over_heads:
 
     def pool_heads(weight, num_heads, num_kv_heads):
         d_head = weight.shape[1] // num_heads
-        pooled = torch.zeros(weight.shape[0], num_kv_heads * d_head)
+        pooled = torch.zeros(weight.shape[0], num_kv_heads * d_head, dtype=weight.dtype)
         for column in range(weight.shape[1]):
             head, within = divmod(column, d_head)
             shared = head * num_kv_heads // num_heads
@@ -104,7 +104,7 @@ class group_laid_along_the_queries:
         d_head = weight.shape[1] // num_heads
         group = num_heads // num_kv_heads
         mixing = torch.kron(torch.eye(num_kv_heads), torch.full((group, 1), 1 / group))
-        return weight @ torch.kron(mixing, torch.eye(d_head))
+        return weight @ torch.kron(mixing, torch.eye(d_head)).to(weight)
 
 
 class modules_for_each_group:

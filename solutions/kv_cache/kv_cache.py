@@ -97,6 +97,7 @@ check("piece")
 # * `forget(attention)` makes it ready for another text, which may be of another batch size.
 # * Nothing in the cache is trained, and a piece does not train the pieces before it: no gradient goes through what is kept.
 #   It does go through what is new, and back to `x`.
+# * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits three layers with the names that it
 # uses; if you keep them in another way, change it along.

@@ -227,6 +227,7 @@ check("training")
 # * Sentences may be shorter than `length`. A longer one is refused with an `IndexError` or a `ValueError`,
 #   since there is no vector for its last words. Example: `LearnedPositions(3, 2)` refuses four words.
 # * `*batch` stands for any axes before the last two, also none. A gradient goes back to `x`.
+# * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
 #
 # `set_table` tells the checks where your module keeps its vectors. As it stands it takes them to be one parameter
 # called `table`; if you keep them in another way, change it along.

@@ -247,7 +247,7 @@ def test_nothing_in_the_module_is_trained(learner):
 @visible("training")
 def test_gradient_reaches_the_words(learner):
     """The words are trained, and others may still need them as they were. Is a gradient on its way to x lost, or x changed where it lies?"""
-    _expect_gradient(learner.AddPositions(2, 5), torch.zeros(3, 5, 2))
+    _expect_words_alone(learner.AddPositions(2, 5), torch.zeros(3, 5, 2))
 
 
 @hidden("training")
@@ -256,7 +256,7 @@ def test_fresh_training(learner, draw):
     for length, batch in ((7, 2), (3, 5)):
         module = learner.AddPositions(2, length)
         expect_trained(module.trained(torch.zeros(batch, length, 2)), 0)
-        _expect_gradient(module, torch.zeros(batch, length, 2))
+        _expect_words_alone(module, torch.zeros(batch, length, 2))
 
 
 @visible("learned")
@@ -275,6 +275,20 @@ def test_words_stay_as_they_were(learner, draw):
     _expect_same_words(module, x)
     expect(module.unchanged(x), module(x), "words with places")
     expect_gradient(module, ["x"], x)
+
+
+@visible("learned")
+def test_table_of_64_bits(learner):
+    """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
+    table, x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2) / 3, torch.ones(2, 3, 2, dtype=torch.float64)
+    expect(_learned(learner, table)(x), x + table, "words with places")
+
+
+@hidden("learned")
+def test_fresh_tables_of_64_bits(learner, draw):
+    """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
+    table, x = draw(5, 3, dtype=torch.float64), draw(2, 5, 3, dtype=torch.float64)
+    expect(_learned(learner, table)(x), x + table, "words with places")
 
 
 @hidden("learned")
@@ -444,7 +458,9 @@ def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
         expect(module(words), places, "words with places")
 
 
-def _expect_gradient(module, x) -> None:
+def _expect_words_alone(module, x) -> None:
+    """Return None if a gradient finds the words, and they stay what they were."""
+    expect(module.unchanged(x + 1), module(x + 1), "words with places")
     (came,) = module.gradients(x=x, wrt=["x"])
     state = "none" if came is None else "a gradient" if came.any() else "zero everywhere"
     expect(state, "a gradient", "gradient of x")
@@ -453,6 +469,8 @@ def _expect_gradient(module, x) -> None:
 def _learned(learner, table):
     length, d_model = table.shape
     module = learner.LearnedPositions(length, d_model)
+    if table.dtype == torch.float64:
+        module.double()
     learner.set_table(module, table)
     return module
 

@@ -500,3 +500,26 @@ class second_numbers_first:
 
     def neighbours_to_halves(weight):
         return torch.cat([weight[:, 1::2], weight[:, 0::2]], dim=1)
+
+
+class complex_words_as_they_lie:
+    """The pairs were read as complex numbers where they lie, so the two of a pair must be neighbours in memory."""
+
+    fails = ["axes", "attend"]
+    hint = "After a transpose, are two neighbours in a row still neighbours in memory? What puts them there?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(x.dtype)
+
+
+class columns_moved_by_32_bits:
+    """The columns were moved by a product with a matrix of 32 bits, which no weight of another dtype can be multiplied with."""
+
+    fails = ["halves"]
+    hint = "Which dtype has the matrix that moves the columns, and must a column be multiplied at all to be moved?"
+
+    def neighbours_to_halves(weight):
+        order = [*range(0, weight.shape[1], 2), *range(1, weight.shape[1], 2)]
+        return weight @ torch.eye(weight.shape[1])[:, order]

@@ -25,6 +25,7 @@
 # Where you are stuck, `hint("turn")` opens the first of three hints for that check. Hints cost nothing.
 # Inside an answer you may write as you like; the names and what they take and return are fixed.
 # Only the answer cells are handed in, so keep your helpers in them.
+# What your functions are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
 
 # %%
 import math
@@ -176,6 +177,7 @@ check("relative")
 # the first number still first.
 #
 # * Example: with six columns, the new columns 0 and 1 are the old columns 0 and 2.
+# * The result has the dtype of `weight`.
 
 
 # %% answer="halves"

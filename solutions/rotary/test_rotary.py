@@ -109,10 +109,31 @@ def test_sentences_with_heads_and_without(learner):
 @hidden("axes")
 def test_fresh_axes(learner, draw):
     """Every sentence and every head is turned alike. Which axis holds the words, however many come before?"""
-    for batch in ((5, 2), (2, 7, 3)):
+    for batch in ((5, 2), (2, 7, 3), (3, 3), (4,)):
         x = draw(*batch, 4, 6)
-        place = tuple(size - 1 for size in batch)
+        place = (0, *(size - 1 for size in batch[1:]))
         expect(_part(learner.rotate(x), x, *place), learner.rotate(x[place][None])[0], "turned words")
+
+
+@visible("axes")
+def test_as_many_heads_as_sentences(learner):
+    """Two sentences have two heads each, and the second head of the first sentence is turned as it is alone. Which axis did your code take for another that is as long?"""
+    x = torch.arange(24.0).reshape(2, 2, 3, 2)
+    expect(_part(learner.rotate(x), x, 0, 1), learner.rotate(x[0, 1][None])[0], "turned words")
+
+
+@visible("axes")
+def test_words_in_another_order_in_memory(learner):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x = torch.arange(48.0).reshape(2, 3, 4, 2)
+    expect(learner.rotate.strided(x), learner.rotate(x), "turned words")
+
+
+@hidden("axes")
+def test_fresh_words_in_another_order_in_memory(learner, draw):
+    """A transposed tensor has its entries in another order in memory. Which operation of yours does not take it as it is?"""
+    x = draw(3, 5, 6)
+    expect(learner.rotate.strided(x), learner.rotate(x), "turned words")
 
 
 @visible("dtype")
@@ -153,7 +174,7 @@ def test_three_words_look_at_each_other(learner):
 def test_theta_goes_on_to_the_turn(learner):
     """With theta 1 both pairs turn by one radian a place. Do queries and keys hear of the theta that was given to attention?"""
     query, key = torch.tensor([[[0.0, 0.0, 2.0, 1.0]] * 3]), torch.tensor([[[0.0, 0.0, 1.0, 1.0]] * 3])
-    expected = lambda x, start, theta: torch.cat([_one_pair(x[..., :2], start, theta), _one_pair(x[..., 2:], start, theta)], -1)  # noqa: E731
+    expected = lambda x, theta: torch.cat([_one_pair(x[..., :2], theta=theta), _one_pair(x[..., 2:], theta=theta)], -1)  # noqa: E731
     _expect_attention(learner, expected, query, key, torch.eye(4)[None, :3], theta=1.0)
 
 
@@ -177,11 +198,26 @@ def test_fresh_words_in_training(learner, draw):
     _expect_one_value(learner, *(draw(1, words, 4, dtype=torch.float64) for words in (5, 1, 1)))
 
 
+@visible("attend")
+def test_heads_in_another_order_in_memory(learner, draw):
+    """Heads that were split lie in memory in another order. Which operation of yours does not take queries, keys or values as they are?"""
+    words = draw(2, 3, 2), draw(2, 4, 2), draw(2, 4, 2)
+    expect(learner.rotary_attention.strided(*words), learner.rotary_attention(*words), "output")
+
+
 @hidden("attend")
 def test_fresh_words_look_at_each_other(learner, reference, draw):
     """Turned queries meet turned keys; then it is attention as always. Which step is missing, or done to one tensor too many?"""
-    for batch, queries, keys, d_k, theta in (((1,), 5, 3, 6, 10_000.0), ((2, 3), 2, 7, 10, 50.0)):
-        _expect_attention(learner, reference.rotate, draw(*batch, queries, d_k), draw(*batch, keys, d_k), draw(*batch, keys, d_k), theta=theta)
+    for batch, queries, keys, d_k, theta in (((1,), 5, 3, 6, None), ((2, 3), 2, 7, 10, 50.0), ((3, 3), 3, 3, 4, None), ((5,), 5, 5, 2, None)):
+        words = draw(*batch, queries, d_k), draw(*batch, keys, d_k), draw(*batch, keys, d_k)
+        _expect_attention(learner, reference.rotate, *words, **({"theta": theta} if theta else {}))
+
+
+@hidden("attend")
+def test_fresh_order_of_the_keys(learner, draw):
+    """Every query has an output of its own, and what lies where in memory says nothing. Which of your steps minds the order?"""
+    words = draw(2, 3, 5, 4), draw(2, 3, 7, 4), draw(2, 3, 7, 4)
+    expect(learner.rotary_attention.strided(*words), learner.rotary_attention(*words), "output")
 
 
 @visible("relative")
@@ -213,12 +249,21 @@ def test_six_columns(learner):
     expect(learner.neighbours_to_halves(torch.arange(6.0).repeat(2, 1)), torch.tensor([[0.0, 2.0, 4.0, 1.0, 3.0, 5.0]] * 2), "matrix")
 
 
+@visible("halves")
+def test_matrices_that_others_still_need(learner):
+    """A matrix of 64 bits lies in memory as a layer keeps it, transposed, and whoever holds it still needs it. Where are digits lost, and which step minds the order in memory, or writes into what it was handed?"""
+    weight = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
+    for call in (learner.neighbours_to_halves.strided, learner.neighbours_to_halves.unchanged):
+        expect(call(weight), weight[:, [0, 2, 1, 3]], "matrix")
+
+
 @hidden("halves")
 def test_fresh_matrices(learner, reference, draw):
     """The first numbers of all pairs go to the left half, the second ones to the right, both in their old order. Which axis holds the columns?"""
-    for d_model, d_k in ((7, 10), (14, 14), (3, 2)):
-        weight = draw(d_model, d_k)
-        expect(learner.neighbours_to_halves(weight), reference.neighbours_to_halves(weight), "matrix")
+    for d_model, d_k, dtype in ((7, 10, torch.float32), (14, 14, torch.float64), (3, 2, torch.float32), (7, 10, torch.float32)):
+        weight = draw(d_model, d_k, dtype=dtype)
+        for call in (learner.neighbours_to_halves.strided, learner.neighbours_to_halves.unchanged):
+            expect(call(weight), reference.neighbours_to_halves(weight), "matrix")
 
 
 @gpu
@@ -271,11 +316,11 @@ def _one_pair(x: torch.Tensor, start: int = 0, theta: float = 1.0) -> torch.Tens
     return torch.view_as_real(torch.view_as_complex(x.contiguous()) * turn)
 
 
-def _expect_attention(learner, turned, query, key, value, theta: float = 10_000.0) -> None:
-    """Return None if attention is that of words turned rightly, or else by the learner's own function."""
-    came = learner.rotary_attention(query, key, value, theta=theta)
-    expected = F.scaled_dot_product_attention(turned(query, 0, theta), turned(key, 0, theta), value)
-    _expect_right_or_own(came, expected, learner, query, key, value, theta=theta)
+def _expect_attention(learner, turned, query, key, value, **theta: float) -> None:
+    """Return None if attention is that of words turned rightly, or else by the learner's own function; at the `theta` that is given, if any."""
+    came = learner.rotary_attention(query, key, value, **theta)
+    expected = F.scaled_dot_product_attention(turned(query, **theta), turned(key, **theta), value)
+    _expect_right_or_own(came, expected, learner, query, key, value, **theta)
 
 
 def _expect_one_value(learner, query, key, value) -> None:

@@ -11,7 +11,7 @@ class complex_numbers:
         speeds = theta ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
         places = torch.arange(start, start + x.shape[-2])
         turns = torch.polar(torch.ones(1, dtype=torch.float64), places[:, None] * speeds)
-        pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)))
+        pairs = torch.view_as_complex(x.double().contiguous().unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
 
     def neighbours_to_halves(weight):
@@ -53,7 +53,7 @@ class matrices_of_turns:
 
     def neighbours_to_halves(weight):
         order = [*range(0, weight.shape[1], 2), *range(1, weight.shape[1], 2)]
-        return weight @ torch.eye(weight.shape[1])[:, order]
+        return weight @ torch.eye(weight.shape[1], dtype=weight.dtype)[:, order]
 
 
 class number_by_number:
