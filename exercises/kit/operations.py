@@ -19,6 +19,7 @@ from .outcome import NoAnswer, Stopped
 from .proxy import ImplementationProxy
 
 DEEPEST = 8
+REENTRANT = "use_reentrant"  # in torch's words: checkpointing of that kind works in a whole backward pass only
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,14 @@ class Operations:
         """
         leaves = {name: (args[name] if isinstance(name, int) else kwargs[name]).clone().requires_grad_() for name in wrt}
         args = tuple(leaves.get(place, value) for place, value in enumerate(args))
+        kwargs = {name: leaves.get(name, value) for name, value in kwargs.items()}
+
+        def run():
+            result = self._run(target, args, kwargs, device)
+            return result if pick is None else result[pick]
+
         with self._watched(), torch.enable_grad():
-            result = self._run(target, args, {name: leaves.get(name, value) for name, value in kwargs.items()}, device)
-            result = result if pick is None else result[pick]
-            found = self._differentiate(result, list(leaves.values()))
+            found = _differentiated(run, list(leaves.values()), weigh=lambda result: result)
         return tuple(self._plain(grad) for grad in found)
 
     def trained(self, target, args: tuple, kwargs: dict, device: str | None = None):
@@ -92,8 +97,7 @@ class Operations:
         module = self._object(target)
         with self._watched(), torch.enable_grad():
             parameters = [p for p in module.parameters() if p.requires_grad]
-            result = self._run(target, args, kwargs, device)
-            found = self._differentiate(result, parameters, _slopes(result) if isinstance(result, Tensor) else None)
+            found = _differentiated(lambda: self._run(target, args, kwargs, device), parameters, weigh=_slopes)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
 
@@ -152,12 +156,6 @@ class Operations:
         """Drop the modules that calls have left behind; their handles are no longer valid."""
         self._kept.clear()
 
-    def _differentiate(self, result, leaves: list[Tensor], slopes: Tensor | None = None) -> list:
-        """Return the gradients of the sum of the result times itself, or times `slopes`."""
-        if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
-            return [None] * len(leaves)
-        return list(torch.autograd.grad((result * (result if slopes is None else slopes)).sum(), leaves, allow_unused=True))
-
     def _run(self, target, args: tuple, kwargs: dict, device: str | None):
         return self._compute(target, *self._opened(args, kwargs, device), device)
 
@@ -207,6 +205,35 @@ class Operations:
 
     def _watched(self):
         return _Watch(self._guard, self._missing)
+
+
+def _differentiated(run: Callable[[], object], leaves: list[Tensor], weigh: Callable[[Tensor], Tensor]) -> list:
+    """Return the gradients of the sum of a result, each number of which counts as `weigh` says; None for one that does not arrive."""
+    result = run()
+    if not isinstance(result, Tensor) or not result.requires_grad or not leaves:
+        return [None] * len(leaves)
+    try:
+        found: list[Tensor | None] = list(torch.autograd.grad((result * weigh(result)).sum(), leaves, allow_unused=True))
+    except RuntimeError as error:
+        if REENTRANT not in str(error):
+            raise
+        found = [None]
+    # What a checkpoint of that kind hides from autograd.grad arrives in a whole pass, as a training makes it.
+    return found if all(grad is not None for grad in found) else _by_a_whole_pass(run, leaves, weigh)
+
+
+def _by_a_whole_pass(run: Callable[[], object], leaves: list[Tensor], weigh: Callable[[Tensor], Tensor]) -> list:
+    """Return the gradients of leaves from a pass that reaches everything; what they held before stays."""
+    before = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    result = run()
+    assert isinstance(result, Tensor)
+    (result * weigh(result)).sum().backward()
+    found = [leaf.grad for leaf in leaves]
+    for leaf, grad in zip(leaves, before):
+        leaf.grad = grad
+    return found
 
 
 def _slopes(result: Tensor) -> Tensor:
