@@ -394,6 +394,7 @@ def _expect_starts_in_turn(learner, *starts: Tensor) -> None:
     model, alone = _model(learner), [_generated(learner, _model(learner), start, 3) for start in starts]
     for call in (learner.generate.strided, learner.generate.unchanged):
         for start, text in zip(starts, alone):
+            expect(text[:, : start.shape[1]], start, "beginning of the text")
             expect(call(model, start, 3).long(), text, "text")
 
 
