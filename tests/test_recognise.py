@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.authoring.left_out import left_out
-from autograder.kit.outcome import Outcome, Verdict
-from autograder.kit.recognise import Evidence, Finding, Suspect, mistakes_by_check
+from autograder.kit.outcome import JudgeFailed, Outcome, Verdict
+from autograder.kit.recognise import Evidence, Finding, Suspect, left, mistakes_by_check
 from autograder.kit.suite import test_of as as_test  # so that pytest does not collect it
 from autograder.kit.suite import visible
 
@@ -109,6 +109,18 @@ def test_a_failure_that_leaves_nothing_to_go_by_neither_names_nor_contradicts():
     assert names(seen, suspect("noisy", one=number(1.0), two={})) == {"scale": "noisy"}
     seen, _ = evidence(one=number(1.0))
     assert names(seen, suspect("noisy", one=number(1.0), two={})) == {}
+
+
+def test_a_judge_that_fails_while_it_looks_for_a_name_says_so():
+    """The submission is then judged once more, as after any failure of ours."""
+
+    def broken(learner):
+        raise JudgeFailed("no worker")
+
+    seen, _ = evidence(one=number(1.0))
+    seen._ask = lambda test: left(as_test(visible("scale")(broken)), None, 0)
+    with pytest.raises(JudgeFailed):
+        mistakes_by_check(seen, [suspect("any", one=number(1.0), two=number(2.0))])
 
 
 @pytest.mark.parametrize("name", ["single_head", "cross_attention", "bug_hunt"])

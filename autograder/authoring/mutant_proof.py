@@ -57,6 +57,8 @@ def proof(name: str) -> Proof:
     reasons, found = reasons_of(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that nobody wrote
+        if checks := _refusing(exercise, None, SEED):
+            raise AuthorError(f"{name}: the reference answer itself fails {', '.join(checks)}")
         for mutant in mutants(exercise):
             _judge(exercise, mutant, reasons, found)
     found.stale = [each for each in reasons if each not in found.equivalent]
@@ -85,7 +87,7 @@ def _judge(exercise: Exercise, mutant: KnownAnswer, reasons: dict[str, str], fou
         found.equivalent[mutant.name] = reasons[mutant.name]
 
 
-def _refusing(exercise: Exercise, mutant: KnownAnswer, seed: int) -> list[str]:
+def _refusing(exercise: Exercise, mutant: KnownAnswer | None, seed: int) -> list[str]:
     """Return the checks that refuse a mutant; all of them where its cells already raise an error."""
     try:
         learner = trusted_learner(exercise, mutant)

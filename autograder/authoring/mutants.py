@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ..exercise.edits import definitions
@@ -38,13 +39,14 @@ def mutants(exercise: Exercise, base: KnownAnswer | None = None) -> Iterator[Kno
     given = base.definitions if base else {}
     asked_for = {name for stub in stubs(exercise).values() for name in _definitions(stub)}
     for name, source in (given or _answered(exercise)).items():
-        seen = {_text(ast.parse(source).body[0])}
+        seen, alike = {_text(ast.parse(source).body[0])}, Counter[str]()
         # Nobody but the answer itself calls its helpers, so nobody minds what they do to what they are given.
         around = changed_calls(source) if name in asked_for else ()
         for what, text in [*_changed_places(source, RULES_OF_TESTS if name.startswith("test_") else RULES), *around]:
             if text not in seen:
                 seen.add(text)
-                label = f"{name}: {what}"
+                alike[what] += 1
+                label = f"{name}: {what}" + (f" ({alike[what]})" if alike[what] > 1 else "")
                 yield KnownAnswer(label, label, "", (), {**given, name: text}, base.preamble if base else "")
 
 

@@ -136,6 +136,18 @@ def test_a_terminal_shows_a_bar_and_the_warnings_above_it(book):
     assert "WARNING: 'myst' cross-reference target not found" in seen
 
 
+def begun(book: Path, **more) -> subprocess.Popen:
+    """Start a build that can be interrupted; where these tests run in the background of a shell, Ctrl-C is ignored."""
+    return subprocess.Popen(
+        [*BUILD, book],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **more,
+    )
+
+
 def interrupted(process: subprocess.Popen) -> str:
     """Return what a build says on Ctrl-C, which reaches its kernel too; nothing of it must be left."""
     os.killpg(process.pid, signal.SIGINT)
@@ -146,10 +158,9 @@ def interrupted(process: subprocess.Popen) -> str:
 
 @pytest.mark.parametrize("marker", [".jupyter_cache", "begun"], ids=["while the kernel starts", "while a cell runs"])
 def test_ctrl_c_ends_the_build_in_a_word(book, marker):
-    begun = book / "_build" / "begun"
-    code = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(30)"
+    code = f"import pathlib, time\npathlib.Path({str(book / '_build' / 'begun')!r}).touch()\ntime.sleep(30)"
     (book / "chapter.md").write_text(f"{HEADER}# Chapter\n\n{cell(code)}")
-    process = subprocess.Popen([*BUILD, book], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = begun(book)
     while not (book / "_build" / marker).exists():
         time.sleep(0.1)
     assert interrupted(process) == "Interrupted!\n"
@@ -158,9 +169,7 @@ def test_ctrl_c_ends_the_build_in_a_word(book, marker):
 def test_ctrl_c_gives_the_terminal_its_cursor_back(book):
     (book / "chapter.md").write_text(f"{HEADER}# Chapter\n\n{cell('import time; time.sleep(30)')}")
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [*BUILD, book], stdout=follower, stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "TERM": "xterm"}
-    )
+    process = begun(book, stdout=follower, env={**os.environ, "TERM": "xterm"})
     os.close(follower)
     shown = b""
     while b"running chapter" not in shown:
