@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from . import fingerprint
 from .fingerprint import same
 from .learner import Learner
-from .outcome import Named, Outcome, Verdict
+from .outcome import JudgeFailed, Named, Outcome, Verdict
 from .suite import CheckResult, Test, failure
 
 
@@ -90,15 +90,20 @@ class Evidence:
         return {check for check, each in self.failed.items() if each.outcome is Outcome.WRONG}
 
     def left(self, test: str) -> dict | None:
-        """Return what the answer leaves in a test, as `Suspect.left` does."""
+        """Return what the answer leaves in a test, as `Suspect.left` does; raises `JudgeFailed` where it could not be asked."""
         if test not in self._left:
             self._left[test] = self._ask(self._tests[test])
         return self._left[test]
 
 
 def left(test: Test, learner: Learner, seed: int, reference: Learner | None = None) -> dict | None:
-    """Return the fingerprint that an answer leaves in a test; None if it passes, {} if it fails and leaves none."""
+    """Return the fingerprint that an answer leaves in a test; None if it passes, {} if it fails and leaves none.
+
+    Raises `JudgeFailed` where the fault is ours: that says nothing of the answer.
+    """
     error = failure(test, learner, seed, reference)
+    if isinstance(error, JudgeFailed):
+        raise error
     return None if error is None else fingerprint.of(error) or {}
 
 
