@@ -52,7 +52,8 @@ def test_rules_change_one_thing_each():
 
 
 def test_rules_of_calls_know_what_answers_go_wrong_by():
-    source = """def weigh(query: Float[Tensor, "batch d_k"], mask: Bool[Tensor, "batch"] | None = None) -> Float[Tensor, "batch"]:
+    # Of a function that is asked for; who else would mind what becomes of what it is given?
+    source = """def softmax(query: Float[Tensor, "batch d_k"], mask: Bool[Tensor, "batch d_k"] | None = None) -> Float[Tensor, "batch"]:
     return query.sum(-1)"""
     found = {what for what, text in texts(source).items() if "def right" in text}
     assert {"query is written into", "the first mask is kept", "mask must lie in memory in order", "query is cut off the graph"} <= found

@@ -52,6 +52,8 @@ def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
             return {}
     if found is again is None:
         return None
+    if found and "raised" in found:  # in torch's words, which depend on the way that an operation takes; no rounding is in them
+        return print_here(exercise_name, mistake, test)
     return found if fingerprint.same(found, again, fingerprint.TOLERANCE / 4) else {}
 
 
