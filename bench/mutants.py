@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,10 +45,11 @@ def _lines(found: dict[str, Proof]) -> Iterator[str]:
     for name, each in found.items():
         if each.equivalent:
             yield ""
-            yield f"Of `{name}`, these are equivalent:"
+            yield f"Why mutants of `{name}` are equivalent, and how many:"
             yield ""
-            for mutant, reason in each.equivalent.items():
-                yield f"- `` {mutant} ``: {reason}"
+            # Which mutants these are would show learners lines of the answer.
+            for reason, count in Counter(each.equivalent.values()).items():
+                yield f"- {count}: {reason}"
 
 
 def _numbers(proof: Proof) -> tuple[int, int, int, int]:
