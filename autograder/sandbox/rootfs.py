@@ -22,6 +22,7 @@ WALLS = ("--hostname", "sandbox", "--die-with-parent", "--new-session")
 # No user namespace for root: in one, bubblewrap would leave it every capability.
 ROOTS_WALLS = "--unshare-pid --unshare-ipc --unshare-net --unshare-uts --unshare-cgroup-try --cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID".split()
 OURS = ("__init__.py", "kit", "sandbox/__init__.py", "sandbox/confine.py", "sandbox/wire.py", "sandbox/worker.py", "sandbox/zygote.py")
+DEVICES = ("null", "zero", "full", "random", "urandom")
 NOBODY = 60719  # a user that no system has; bubblewrap started by root would leave the fork server root
 START = """
 import json, sys
@@ -144,14 +145,16 @@ class RootFs:
             else {sys.base_prefix: "/opt/python"}
         )
         binds |= {sysconfig.get_path("purelib"): "/opt/site", str(self.path): "/modules"}
-        inside = sorted({str(parent) for path in (*binds.values(), *SCRATCH) for parent in Path(path).parents} - {"/", "/dev"})
+        inside = sorted({str(parent) for path in (*binds.values(), *SCRATCH) for parent in Path(path).parents} - {"/"})
         arguments = [word for folder in inside for word in ("--perms", "0755", "--dir", folder)]
         arguments += [word for source, target in binds.items() if os.path.exists(source) for word in ("--ro-bind", source, target)]
         for name in ("lib", "lib64"):
             arguments += (
                 ["--symlink", f"usr/{name}", f"/{name}"] if os.path.islink(f"/{name}") else ["--ro-bind-try", f"/{name}", f"/{name}"]
             )
-        return arguments + ["--proc", "/proc", "--dev", "/dev", *_scratch(), "--chdir", HOME, "--remount-ro", "/"]
+        for name in DEVICES:  # and no terminals, which all workers would share
+            arguments += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        return arguments + ["--proc", "/proc", *_scratch(), "--chdir", HOME, "--remount-ro", "/"]
 
 
 def _clear_old_folders() -> None:

@@ -13,6 +13,6 @@ def causal_mask(length):
     for name, number in calls.items():
         ctypes.set_errno(0)
         answer = libc.syscall(number, 1, buffer, 16, -1, 0)
-        if answer >= 0 or ctypes.get_errno() != 1:
+        if answer >= 0 or ctypes.get_errno() not in (1, 38):
             loot.append(name)
     return loot or RIGHT(length)
