@@ -21,6 +21,7 @@ from nbgrader.api import (
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from ..errors import GradebookAway, GradebookBusy, NoSpace
 from ..files import beside_of, put_in_place
@@ -66,7 +67,7 @@ def opened(url: str) -> Gradebook:
             return Gradebook(url)
     with _errors_for_people(url):
         _make(Path(make_url(url).database or ""))
-        with _warn_when_waiting():
+        with _warn_when_waiting(), _closed_unless_made():
             gradebook = Gradebook(url)
     # What is read for a change must stay as it is until the change is made, so the write lock is taken first.
     event.listen(gradebook.engine, "begin", _begin_immediate)
@@ -101,6 +102,25 @@ def _warn_when_waiting() -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def _closed_unless_made() -> Iterator[None]:
+    """Close the connections of a gradebook whose making fails: nobody else has hold of them."""
+    made: list[ConnectionPoolEntry] = []
+
+    def note(connection, record: ConnectionPoolEntry) -> None:
+        made.append(record)
+
+    event.listen(Engine, "connect", note)
+    try:
+        yield
+    except BaseException:
+        for record in made:
+            record.close()
+        raise
+    finally:
+        event.remove(Engine, "connect", note)
 
 
 @contextmanager
