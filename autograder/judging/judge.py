@@ -5,8 +5,10 @@ Tasks hold sources and verdicts hold text: no object of a learner's ever crosses
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
+from dataclasses import replace
 
 from ..errors import CannotGoOn
 from ..exercise import reading as exercises
@@ -30,12 +32,24 @@ def verdicts_on_task(task: Task) -> list[Verdict]:
 
     A worker that dies counts against the learner when it dies twice, and so does one that runs out of time without
     computing. Once may be our fault, or caused by something else that ends or stops processes on this machine.
+
+    A worker that has died may have left what it saw to the next one. So the second time other hidden inputs are drawn, and nothing
+    that the learner's code says then is shown: what is shown was said the first time.
     """
     verdicts, doubts = _verdicts_once(task)
     if not doubts:
         return verdicts
-    again, left = _verdicts_once(task)
-    return again if left < doubts else verdicts
+    again, left = _verdicts_once(replace(task, seed=random.Random(task.seed).getrandbits(63)))
+    if left >= doubts:
+        return verdicts
+    before = {verdict.check: verdict for verdict in verdicts}
+    return [_as_before(each, before[each.check]) for each in again]
+
+
+def _as_before(verdict: Verdict, before: Verdict) -> Verdict:
+    """Return a verdict with the evidence of the one before, if that came to the same; else with none."""
+    alike = (verdict.outcome, verdict.test) == (before.outcome, before.test)
+    return before.with_mistake(verdict.mistake) if alike else verdict.concealed()
 
 
 def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:

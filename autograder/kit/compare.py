@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .operations import Object
-from .outcome import Wrong
+from .outcome import Sentence, Wrong
 from .values import small
 
 STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
@@ -30,22 +30,21 @@ def expect(came, expected, what: str = "output", size: float = 1.0) -> None:
     if isinstance(expected, Tensor):
         _expect_tensor(came, expected, what, size)
     elif type(came) is not type(expected) or came != expected:
-        raise Wrong(what, f"{_text(came)} where {_text(expected)} was expected", came, expected, _other(came, expected))
+        sentence = Sentence.VALUES if type(came) is type(expected) else _other_kind(came)
+        raise Wrong(what, f"{_text(came)} where {_text(expected)} was expected", came, expected, sentence)
 
 
 def _expect_tensor(came, expected: Tensor, what: str, size: float) -> None:
     if not isinstance(came, Tensor):
-        raise Wrong(what, f"{_kind(came)} where a tensor was expected", came, expected, f"{_kind(came, False)} where a tensor was expected")
+        raise Wrong(what, f"{_kind(came)} where a tensor was expected", came, expected, _other_kind(came))
     if came.shape != expected.shape:
         shapes = f"shape {tuple(came.shape)} where {tuple(expected.shape)} was expected"
-        raise Wrong(what, shapes, came, expected, shapes)
+        raise Wrong(what, shapes, came, expected, Sentence.SHAPE if came.ndim == expected.ndim else Sentence.AXES)
     if came.dtype != expected.dtype:
-        dtypes = f"dtype {_dtype(came)} where {_dtype(expected)} was expected"
-        raise Wrong(what, dtypes, came, expected, dtypes)
+        raise Wrong(what, f"dtype {_dtype(came)} where {_dtype(expected)} was expected", came, expected, Sentence.DTYPE)
     off = ~_close(came, expected, size)
     if off.any():
-        where, values = _first_difference(came, expected, off)
-        raise Wrong(what, f"{where}{values}", came, expected, where.rstrip(": ") or "another number was expected")
+        raise Wrong(what, _first_difference(came, expected, off), came, expected, Sentence.VALUES)
 
 
 def _close(came: Tensor, expected: Tensor, size: float) -> Tensor:
@@ -55,20 +54,13 @@ def _close(came: Tensor, expected: Tensor, size: float) -> Tensor:
     return torch.isclose(came.double(), expected.double(), rtol=tolerance, atol=tolerance)
 
 
-def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> tuple[str, str]:
+def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> str:
     """Return where the two differ, and in what."""
     if expected.ndim == 0:
-        return "", _number_where(came, expected)
+        return _number_where(came, expected)
     place = tuple(off.nonzero()[0].tolist())
-    where = f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}: "
-    return where, _number_where(came[place], expected[place])
-
-
-def _other(came, expected) -> str:
-    """Return how a plain value differs, without saying what it is."""
-    if type(came) is type(expected):
-        return "another value was expected"
-    return f"{_kind(came, False)} where {_kind(expected, False)} was expected"
+    where = f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}"
+    return f"{where}: {_number_where(came[place], expected[place])}"
 
 
 def expect_gradient(callee, wrt: list[str], *inputs) -> None:
@@ -125,8 +117,11 @@ def _dtype(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def _kind(value, by_name: bool = True) -> str:
-    """Return what kind of thing a value is; a learner's class may have any name."""
+def _other_kind(came) -> Sentence:
+    return Sentence.NOTHING if came is None else Sentence.KIND
+
+
+def _kind(value) -> str:
     if isinstance(value, Object):
-        return value.kind if by_name else "an object"
+        return value.kind
     return "None" if value is None else type(value).__name__

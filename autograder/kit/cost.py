@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
-from .outcome import Wrong
+from .outcome import Sentence, Wrong
 
 MEGABYTE = 1 << 20
 LEAST_SECONDS = 0.001  # less is the price of a call, and noise
@@ -145,7 +145,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _too_much(what: str, reason: str) -> Wrong:
-    return Wrong(what, reason, redacted=reason)  # a cost says nothing of the inputs
+    return Wrong(what, reason, sentence=Sentence.COSTLY)
 
 
 def _megabytes(count: float) -> str:

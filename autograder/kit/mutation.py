@@ -111,8 +111,7 @@ def expect_pass(test: Callee, contract: Contract, right: Callable) -> None:
     except Raised as error:
         raise _broken(error) from None
     if refusal is not None:
-        said = f": {refusal}" if refusal else ""
-        raise _wrong(f"it refuses a right {contract.name}{said}", "it refuses what is right", "it lets pass what is right")
+        raise _wrong(f"it refuses a right {contract.name}", "it refuses what is right", "it lets pass what is right", refusal)
     if not asked.calls:
         raise _wrong(f"it never calls the {contract.name} that it is given", "it never calls what it is given", "it calls what it is given")
 
@@ -165,6 +164,6 @@ def _broken(error: Raised) -> Raised:
     return Raised(f"your test breaks: {error.kind}", error.text, error.where)
 
 
-def _wrong(reason: str, came: str, expected: str) -> Wrong:
-    # The inputs are the learner's own, and the worker has seen no others: there is nothing to hide.
-    return Wrong("your test", reason, Object(came), Object(expected), redacted=reason)
+def _wrong(sentence: str, came: str, expected: str, said: str = "") -> Wrong:
+    """Return what is wrong with a test; `said` is the test's own text, and only that could carry anything to a page."""
+    return Wrong("your test", f"{sentence}: {said}" if said else sentence, Object(came), Object(expected), sentence)

@@ -42,7 +42,7 @@ def test_logits_are_no_probabilities_yet(learner):
     """The logits after each token sum to 1 and none is negative. Who applies softmax, if the loss does it as well?"""
     logits = _logits(_model(learner), _tokens(2, 7))
     if (logits >= 0).all() and torch.allclose(logits.sum(-1), torch.ones(2, 7), atol=1e-3):
-        raise Wrong("logits", "these are probabilities already")
+        raise Wrong.plainly("logits", "these are probabilities already")
 
 
 @visible("past")
@@ -170,7 +170,7 @@ def test_model_itself_has_learnt(learner):
     before = _own_loss(learner, model, tokens)
     _losses(learner, model, tokens, 30)
     if not _own_loss(learner, model, tokens) < before - 0.01:
-        raise Wrong("loss of the model after training", "it is no smaller than before")
+        raise Wrong.plainly("loss of the model after training", "it is no smaller than before")
 
 
 @visible("steps")
@@ -265,7 +265,7 @@ def _logits(model, tokens: Tensor, vocabulary: int = SIZES["vocabulary"]) -> Ten
     if not isinstance(logits, Tensor) or logits.shape != (*tokens.shape, vocabulary):
         expect(logits, torch.zeros(*tokens.shape, vocabulary), "logits")
     if not logits.isfinite().all():
-        raise Wrong("logits", "not all of them are numbers", logits.isfinite().all(-1), torch.ones(tokens.shape).bool())
+        raise Wrong.plainly("logits", "not all of them are numbers", logits.isfinite().all(-1), torch.ones(tokens.shape).bool())
     return logits
 
 
@@ -423,7 +423,7 @@ def _expect_fit(learner, begin: int) -> None:
     expect(needed, torch.ones(len(needed)).bool(), "guesses that the loss depends on")
     sure = _sure(TEXTS)
     if not learner.next_token_loss(sure, TEXTS, begin) < learner.next_token_loss(sure * 0, TEXTS, begin):
-        raise Wrong("loss of perfect guesses", "it is larger than that of a model which knows nothing")
+        raise Wrong.plainly("loss of perfect guesses", "it is larger than that of a model which knows nothing")
     _expect_no_gradient_left(learner)
 
 

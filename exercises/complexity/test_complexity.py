@@ -202,7 +202,7 @@ def test_no_room_for_one_word(learner):
 def _entry(cost, place: int):
     """Return one of the four numbers of a cost."""
     if not (isinstance(cost, tuple) and len(cost) == 4):
-        raise Wrong("what is returned", "a tuple of four numbers must come back: multiply-adds, rounds, path, bytes", cost)
+        raise Wrong.plainly("what is returned", "a tuple of four numbers must come back: multiply-adds, rounds, path, bytes", cost)
     return cost[place]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from .operations import Handle, Object, Operations, names_of
-from .outcome import Wrong
+from .outcome import Sentence, Wrong
 from .values import call
 
 
@@ -64,7 +64,7 @@ class Callee:
         """Return the two tensors that the call must return; raises `Wrong` for anything else."""
         result = self(*args, **kwargs)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise Wrong("what is returned", "two things belong together here, and one tuple of two must come back", result)
+            raise Wrong.plainly("what is returned", Sentence.PAIR, result)
         return result
 
     def unchanged(self, *args, **kwargs):
@@ -73,7 +73,7 @@ class Callee:
         written = [name for name in names_of(args, kwargs) if name in claimed]  # names of ours, whatever text a worker sends
         if written:
             reason = f"{' and '.join(written)} changed in place, where whoever called may still need what was there"
-            raise Wrong("inputs", reason, ", ".join(written), "all as they were", redacted=reason)
+            raise Wrong("inputs", reason, ", ".join(written), "all as they were", Sentence.WRITTEN)
         return result
 
     def strided(self, *args, **kwargs):

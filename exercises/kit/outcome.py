@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,10 @@ from enum import StrEnum
 from .source import printable
 
 NUMBER = re.compile(r"-?\d+([.,]\d+)*(e[+-]?\d+)?")
-PYTHONS_OWN = {name for name, thing in vars(builtins).items() if isinstance(thing, type) and issubclass(thing, BaseException)}
+# What a hidden test may say of an error. Of all errors that there are, one could be chosen to say more.
+COMMON_ERRORS = (
+    "AssertionError AttributeError IndexError KeyError NameError RuntimeError SyntaxError TypeError UnboundLocalError ValueError ZeroDivisionError"
+).split()
 
 
 class Outcome(StrEnum):
@@ -30,14 +32,14 @@ class Outcome(StrEnum):
 
 
 class Stopped(Exception):
-    """The learner's code could not go on; `outcome`, and the name of the subclass, says why."""
+    """The learner's code could not go on; `outcome`, and the name of the subclass, says why.
+
+    `redacted` is what a learner may read of a hidden test. It is one of a closed list of sentences, for whatever a learner's code
+    chooses (a text, a line, a length, a signal) may carry the test's inputs to the page.
+    """
 
     outcome: Outcome
-
-    @property
-    def redacted(self) -> str:
-        """Return what a learner may read of a hidden test: no text from the learner's code, which may carry the test's inputs."""
-        return str(self)
+    redacted: str
 
 
 class Raised(Stopped):
@@ -50,10 +52,9 @@ class Raised(Stopped):
         self.kind, self.text, self.where = kind, text, where
 
     @property
-    def redacted(self) -> str:
-        # A class may be named after an input, unless it is Python's own.
-        kind = self.kind if self.kind in PYTHONS_OWN else "an error"
-        return kind + (f" ({self.where})" if self.where else "")
+    def redacted(self) -> str:  # type: ignore[override]  # the only one of which there is a choice
+        kind = self.kind.rpartition(": ")[2]
+        return f"{kind if kind in COMMON_ERRORS else 'an error'}, with inputs that are not shown"
 
 
 class NoAnswer(Stopped):
@@ -82,6 +83,7 @@ class JudgeFailed(Exception):
 
 class TimeLimit(Stopped):
     outcome = Outcome.TIME
+    redacted = "no answer came in time"
 
 
 class MemoryLimit(Stopped):
@@ -91,6 +93,23 @@ class MemoryLimit(Stopped):
 
 class Ended(Stopped):
     outcome = Outcome.ENDED
+    redacted = "the process was gone before the answer came"
+
+
+class Sentence(StrEnum):
+    """All that a hidden test says of how a result differs."""
+
+    NOTHING = "None came back where something was expected"
+    KIND = "another kind of thing came back than was expected"
+    AXES = "it has another number of axes than was expected"
+    SHAPE = "it has another shape than was expected"
+    DTYPE = "it has another dtype than was expected"
+    VALUES = "the values are not the expected ones"
+    UNUSABLE = "it cannot be used as the exercise says"
+    WRITTEN = "an input was changed in place, where whoever called may still need what was there"
+    COSTLY = "it costs more than the exercise allows"
+    PAIR = "two things belong together here, and one tuple of two must come back"
+    OTHER = "it is not as the exercise says"
 
 
 class Wrong(AssertionError):
@@ -98,22 +117,26 @@ class Wrong(AssertionError):
 
     `came` and `expected` are plain values (tensors, numbers, text); `what` names the thing
     compared, in the words of the notation page; `reason` says in one line how they differ.
-    `redacted` is what a learner reads where the test is hidden: the reason without what came or was expected. Where none is
-    given, it is the reason without its numbers.
+    `sentence` is what a learner reads of it where the test is hidden. A test's own must be the same whatever came.
     """
 
     outcome = Outcome.WRONG
     known_by: str | None = None  # what a known mistake is recognised by, if not by what came
 
-    def __init__(self, what: str, reason: str, came=None, expected=None, redacted: str | None = None):
+    def __init__(self, what: str, reason: str, came=None, expected=None, sentence: str = Sentence.OTHER):
         super().__init__(f"{what}: {reason}")
         self.what, self.reason, self.came, self.expected = what, reason, came, expected
-        self._redacted = redacted
+        self.sentence = sentence
+
+    @classmethod
+    def plainly(cls, what: str, sentence: str, came=None, expected=None) -> Wrong:
+        """Return one whose reason is the same whatever came, so that it may be read of a hidden test too."""
+        return cls(what, sentence, came, expected, sentence)
 
     @property
     def redacted(self) -> str:
-        """Return what a learner may read of a hidden test."""
-        return f"{self.what}: {NUMBER.sub('…', self.reason) if self._redacted is None else self._redacted}"
+        """Return what a learner may read of a hidden test: words of ours, and no number."""
+        return f"{NUMBER.sub('…', self.what)}: {self.sentence}"
 
 
 @contextmanager
@@ -140,8 +163,8 @@ class Verdict:
     """The outcome of one check, with the evidence for it.
 
     `question` leads on; `reason`, `given`, `expected` and `came` are the evidence, as text that
-    is small enough to read. Of a hidden test they are redacted, so that its inputs cannot be read from them;
-    `in_full` is then the whole reason, for instructors. `score` is None when the judge itself failed: nothing is held
+    is small enough to read. Of a hidden test they are concealed, so that its inputs cannot be read from them: there is the
+    `redacted` reason only, and `in_full` is the whole one, for instructors. `score` is None when the judge itself failed: nothing is held
     against the learner, and the check is judged again.
     """
 
@@ -157,6 +180,7 @@ class Verdict:
     mistake: Named | None = None
     note: str = ""
     in_full: str = ""
+    redacted: str = ""
 
     def __post_init__(self) -> None:
         for name in ("reason", "given", "expected", "came", "note", "in_full"):  # these quote what a learner's code says
@@ -170,3 +194,7 @@ class Verdict:
 
     def with_mistake(self, mistake: Named | None) -> Verdict:
         return replace(self, mistake=mistake)
+
+    def concealed(self) -> Verdict:
+        """Return the verdict without any text that a learner's code could have chosen."""
+        return replace(self, reason=self.redacted, in_full=self.in_full or self.reason, given="", expected="", came="")

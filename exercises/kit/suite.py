@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from .draw import Draw
-from .outcome import JudgeFailed, Outcome, Stopped, Verdict, Wrong
+from .outcome import JudgeFailed, Outcome, Sentence, Stopped, Verdict, Wrong
 from .values import told_apart
 
 # Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
@@ -150,8 +150,8 @@ def blame(test: Test, error: Exception, seed: int, reference=None) -> Wrong | St
         return error
     if isinstance(error, OURS) or (reference is not None and _breaks(test, seed, reference)):
         return JudgeFailed(f"{test.name}: {type(error).__name__}: {error}")
-    kind, useless = type(error).__name__, "it cannot be used as the exercise says"
-    return Wrong("what came back", f"{useless} ({kind}: {str(error)[:300]})", redacted=f"{useless} ({kind})")
+    reason = f"{Sentence.UNUSABLE} ({type(error).__name__}: {str(error)[:300]})"
+    return Wrong("what came back", reason, sentence=Sentence.UNUSABLE)
 
 
 def _breaks(test: Test, seed: int, reference) -> bool:
@@ -166,18 +166,17 @@ def _breaks(test: Test, seed: int, reference) -> bool:
 def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learner, max_points: float) -> Verdict:
     """Return the verdict for a test that ended with `error`."""
     wrong = error if isinstance(error, Wrong) else None
-    shown = None if test.hidden else wrong  # a hidden input stays hidden
-    expected, came = told_apart(shown.expected, shown.came) if shown else ("", "")
-    called = error.outcome in (Outcome.WRONG, Outcome.RAISED) and not test.hidden
-    return Verdict(
+    expected, came = told_apart(wrong.expected, wrong.came) if wrong else ("", "")
+    verdict = Verdict(
         check=check,
         outcome=error.outcome,
         max_points=max_points,
         test=test.name,
         question=test.question if wrong else "",
-        reason=error.redacted if test.hidden else str(error),
-        in_full=str(error) if test.hidden else "",
-        given=learner.last_call if called else "",
+        reason=str(error),
+        redacted=error.redacted,
+        given=learner.last_call if error.outcome in (Outcome.WRONG, Outcome.RAISED) else "",
         expected=expected,
         came=came,
     )
+    return verdict.concealed() if test.hidden else verdict

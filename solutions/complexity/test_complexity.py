@@ -295,7 +295,7 @@ def _fresh(draw) -> list[tuple[int, int, int]]:
 def _entry(cost, place: int):
     """Return one of the four numbers of a cost."""
     if not (isinstance(cost, tuple) and len(cost) == 4):
-        raise Wrong("what is returned", "a tuple of four numbers must come back: multiply-adds, rounds, path, bytes", cost)
+        raise Wrong.plainly("what is returned", "a tuple of four numbers must come back: multiply-adds, rounds, path, bytes", cost)
     return cost[place]
 
 

@@ -392,11 +392,11 @@ def _expect_middle(learner, key) -> None:
     """Raise `Wrong` unless the query (1) scores the second of three keys highest, by the learner's own matrices."""
     came = learner.prefer_the_middle()
     if not (isinstance(came, tuple) and len(came) == 3):
-        raise Wrong("what is returned", "w_query, w_key and w belong together here, and one tuple of three must come back", came)
+        raise Wrong.plainly("what is returned", "w_query, w_key and w belong together here, and one tuple of three must come back", came)
     w_query, w_key, w = (part.double() for part in came)
     shapes = tuple(tuple(part.shape) for part in (w_query, w_key, w))
     expect(shapes, ((1, w.numel()), (1, w.numel()), (w.numel(),)), "shapes of w_query, w_key and w")
     left, middle, right = scores = torch.tanh(w_query + key.double() @ w_key) @ w
     if not (middle >= left + 0.1 and middle >= right + 0.1):
         places = ", ".join(f"{place:.4g}" for place in key.flatten().tolist())
-        raise Wrong(f"scores of the keys {places}", "the second should be higher than the others by 0.1 at least", scores)
+        raise Wrong.plainly(f"scores of the keys {places}", "the second should be higher than the others by 0.1 at least", scores)
