@@ -9,7 +9,8 @@ from autograder.judging.answers import answers
 from autograder.judging.session import Session
 from autograder.judging.verdicts import verdicts_on
 from autograder.kit.forbidden import LISTS, found_in, names
-from autograder.kit.outcome import Forbidden, Outcome
+from autograder.kit.kernels import kernels
+from autograder.kit.outcome import Forbidden, Outcome, Raised
 from autograder.limits import Limits
 
 
@@ -72,7 +73,39 @@ DETOURS = {
     "a module in C": "return getattr(torch, '_' + 'C')._special.special_softmax(scores, -1)",
     "what the guard stands before": "f = getattr(torch, 'soft' + 'max')\n    return getattr(f, '__wrapped__', f)(scores, -1)",
     "a class that the guard stands before": "s = nn.Module.__new__(getattr(nn, 'Soft' + 'max'))\n    i = type(s).__init__\n    getattr(i, '__wrapped__', i)(s, -1)\n    return s(scores)",
+    "a distribution": "return torch.distributions.Categorical(logits=scores).probs",
+    "the gradient of a loss": "x = scores.clone().requires_grad_()\n    with torch.enable_grad():\n        nn.functional.cross_entropy(x, torch.zeros(len(x)).long()).backward()\n    return x.grad",
+    "a sparse tensor": "return getattr(torch.sparse, 'soft' + 'max')(scores.to_sparse(), -1).to_dense()",
+    "a masked tensor": "from torch import masked\n    return getattr(masked, 'soft' + 'max')(scores, -1)",
+    "a result given": "return getattr(torch.ops.aten, '_soft' + 'max').out(scores, -1, False, out=torch.empty_like(scores))",
+    "an operation of the compiler's": "return torch._C._jit_get_operation('aten::soft' + 'max')[0](scores, -1)",
+    "a table of C functions": "return getattr(getattr(torch, '_' + 'C')._VariableFunctions, 'soft' + 'max')(scores, -1)",
+    "a kernel": "k = torch.library.get_kernel('aten::_soft' + 'max', 'CPU')\n    return k.call_boxed(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), scores, -1, False)",
+    "what a guard has closed over": "f = getattr(torch, 'soft' + 'max')\n    return [c.cell_contents for c in f.__closure__ if callable(c.cell_contents) and not hasattr(c.cell_contents, '__self__') or type(c.cell_contents).__name__.startswith('builtin')][-1](scores, -1)",
+    "another thread": "import threading\n    found = []\n    def work():\n        try:\n            found.append(getattr(getattr(torch, '_' + 'C')._VariableFunctions, 'soft' + 'max')(scores, -1))\n        except Exception as error:\n            found.append(error)\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n    if isinstance(found[0], Exception):\n        raise found[0]\n    return found[0]",
 }
+NOT_IN_A_WORKER = {
+    "scipy": "import importlib\n    return torch.tensor(getattr(importlib.import_module('scipy.special'), 'soft' + 'max')(scores.numpy(), -1))",
+    "scikit-learn": "import importlib\n    return torch.tensor(getattr(importlib.import_module('sklearn.utils.extmath'), 'soft' + 'max')(scores.numpy()))",
+}
+
+
+@pytest.mark.parametrize("body", NOT_IN_A_WORKER.values(), ids=NOT_IN_A_WORKER)
+def test_libraries_in_which_it_is_ready_made_are_not_there(zygote, single_head, body):
+    change = {"softmax": f"def softmax(scores):\n    {body}"}
+    sources = {name: replace_definitions(source, change) for name, source in answers(single_head).items()}
+    with Session(zygote, single_head, sources) as session, pytest.raises(Raised, match="ModuleNotFoundError"):
+        session.learner.softmax(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("name, allowed", [("softmax", "exp"), ("attention", "softmax"), ("layer_norm", "var_mean")])
+def test_every_operator_of_a_list_is_stopped_and_no_other(name, allowed):
+    """The lists are patterns: torch has some thirty operators that compute a softmax, and whoever looks may find any."""
+    patterns = [each for each in names([name]) if each.startswith("torch.ops.")]
+    stopped = {operator for pattern in patterns for operator, _ in kernels(pattern)}
+    assert len(stopped) > 10 and f"aten::{allowed}" not in stopped and "aten::logsumexp" not in stopped
+    ready_made = {"softmax": "_softmax", "attention": "_scaled_dot_product_attention_math", "layer_norm": "native_layer_norm"}[name]
+    assert f"aten::{ready_made}" in stopped
 
 
 @pytest.mark.parametrize("body", DETOURS.values(), ids=DETOURS)

@@ -20,6 +20,7 @@ from pathlib import Path
 import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
 import torch
 
+from ..kit import forbidden
 from . import confine, wire, worker
 
 HIGH_WATER = re.compile(rb"^VmHWM:\s*(\d+) kB", re.MULTILINE)  # at the head of a line: the name of a process is its own to choose
@@ -38,6 +39,7 @@ def main(config: dict) -> None:
     config["filter"] = Path(config["filter"]).read_bytes() if config["filter"] else b""
     config["megabytes_at_rest"] = _address_space()
     shell = _shell()
+    forbidden.prepare()
     gc.collect()
     gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
     confine.adopt_orphans()

@@ -8,6 +8,7 @@ import functools
 import importlib
 import re
 
+from .kernels import kernels, watch
 from .source import tree_of
 
 
@@ -16,7 +17,7 @@ def _inner(*words: str) -> list[str]:
     return [f"{way}*{word}*" for word in words for way in ("torch._", "torch.ops.")]
 
 
-# Dotted names; one with a star in it is a pattern.
+# Dotted names; one with a star in it is a pattern. The logarithm of a sum of powers is no softmax: to subtract it is a way to write one.
 SOFTMAX = [
     "torch.softmax",
     "torch.log_softmax",
@@ -32,6 +33,10 @@ SOFTMAX = [
     "torch.nn.LogSoftmax",
     "torch.nn.Softmin",
     "torch.nn.Softmax2d",
+    "torch.*.softmax",
+    "torch.*.log_softmax",
+    "scipy.*softmax",
+    "sklearn.*softmax",
     *_inner("softmax"),
 ]
 ATTENTION = [
@@ -41,6 +46,7 @@ ATTENTION = [
     "torch.nn.TransformerEncoderLayer",
     "torch.nn.TransformerDecoderLayer",
     "torch.nn.Transformer",
+    "torch.nn.attention.flex*",
     *_inner("attention", "transformer"),
 ]
 LAYER_NORM = [
@@ -78,6 +84,13 @@ LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "
 HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # allowed, though it lives in a forbidden class: it only makes a mask
 INSIDE = ("torch", "torch._C._nn", "torch._C._special")  # modules that hold private functions
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
+
+
+def prepare() -> None:
+    """Look up, once for all processes that are forked later, what every list stands for."""
+    for name in names([*LISTS]):
+        if name.startswith("torch.ops."):
+            kernels(name)
 
 
 class Used(Exception):
@@ -185,7 +198,8 @@ class Guard:
         inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]
         for dotted in [name for name in dotted_names if "*" not in name] + inner:
             self._wrap(dotted)
-        self._wrap_operators(forbidden)
+        self._kept = watch([name for name in dotted_names if name.startswith("torch.ops.")], self._ask)
+        self._wrap_higher_order(forbidden)
 
     def on(self) -> None:
         self._active = True
@@ -201,25 +215,26 @@ class Guard:
         else:
             setattr(owner, name, self._guarded(thing, dotted))
 
-    def _wrap_operators(self, forbidden) -> None:
-        """Wrap the two classes whose objects make up all of torch.ops."""
-        operators = importlib.import_module("torch._ops")
-        for kind in (operators.OpOverload, operators.OpOverloadPacket):
-            kind.__call__ = self._watched(kind.__call__, forbidden)
+    def _wrap_higher_order(self, forbidden) -> None:
+        """Wrap the class of the operators that are no kernels, but Python."""
+        kind = importlib.import_module("torch._ops").HigherOrderOperator
+        call = kind.__call__
 
-    def _watched(self, call, forbidden):
         def watched(operator, /, *args, **kwargs):
-            if self._active and forbidden(f"torch.ops.{operator}"):
-                raise Used(message(f"torch.ops.{operator}"))
+            if forbidden(f"torch.ops.higher_order.{operator}"):
+                self._ask(f"torch.ops.higher_order.{operator}")
             return call(operator, *args, **kwargs)
 
-        return watched
+        kind.__call__ = watched
+
+    def _ask(self, dotted: str) -> None:
+        if self._active:
+            raise Used(message(dotted))
 
     def _guarded(self, function, dotted: str):
         @functools.wraps(function)
         def guarded(*args, **kwargs):
-            if self._active:
-                raise Used(message(dotted))
+            self._ask(dotted)
             return function(*args, **kwargs)
 
         del guarded.__wrapped__  # which would give the function without its guard

@@ -1,0 +1,63 @@
+"""Ready-made operators of torch's, stopped where their kernels are.
+
+Whatever way leads to an operator, a function, a method, a packet in C++, a thread or another operator, the dispatcher ends at a kernel. One
+of our own is put in front of it, which costs nothing unless it is called.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import torch
+
+BACKENDS = "CPU CUDA SparseCPU SparseCUDA NestedTensorCPU".split()
+# Of operators that are made of others: these have one kernel before and behind autograd.
+WITH_AUTOGRAD = [*BACKENDS, "AutogradCPU", "AutogradCUDA"]
+
+
+@cache  # filled in the fork server, so that no worker has to look through all 3600 operators
+def kernels(pattern: str) -> tuple[tuple[str, str], ...]:
+    """Return the kernels of operators whose dotted names fit a pattern: by the operator's name, and the dispatch key."""
+    operators = fnmatch.filter(map(_dotted, torch._C._dispatch_get_all_op_names()), pattern)
+    return tuple((name, key) for name in map(_written, operators) for key in _keys(name))
+
+
+def watch(patterns: Iterable[str], ask: Callable[[str], None]) -> list[torch.library.Library]:
+    """Have `ask` called with the dotted name of an operator before it runs, if the name fits a pattern; it may raise.
+
+    Returns what has to be kept for as long as that is to last.
+    """
+    kept: dict[str, torch.library.Library] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that kernels are replaced, which is the purpose
+        for operator, key in sorted({each for pattern in patterns for each in kernels(pattern)}):
+            namespace, _, name = operator.partition("::")
+            library = kept.setdefault(namespace, torch.library.Library(namespace, "IMPL"))
+            library.impl(name, _asking(torch.library.get_kernel(operator, key), _dotted(operator), ask), key, with_keyset=True)
+    return list(kept.values())
+
+
+def _asking(kernel, dotted: str, ask: Callable[[str], None]) -> Callable:
+    def asking(keyset, *args, **kwargs):
+        ask(dotted)
+        return kernel.call_boxed(keyset, *args, **kwargs)
+
+    return asking
+
+
+def _keys(operator: str) -> list[str]:
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key(operator, "CompositeImplicitAutograd")
+    keys = WITH_AUTOGRAD if composite else BACKENDS
+    return [key for key in keys if torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator, key)]
+
+
+def _dotted(operator: str) -> str:
+    return f"torch.ops.{operator.replace('::', '.')}"
+
+
+def _written(dotted: str) -> str:
+    """Return an operator's name as the dispatcher writes it."""
+    return dotted.removeprefix("torch.ops.").replace(".", "::", 1)
