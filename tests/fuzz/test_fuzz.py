@@ -2,7 +2,6 @@
 
 import pytest
 
-from autograder.intake.reading import read_submission
 from tests.fuzz import mutants
 
 
@@ -25,7 +24,7 @@ def test_the_fuzzer_tells_and_keeps_the_mutant(tmp_path, error):
 def test_the_deadline_is_counted_in_steps(tmp_path, single_head):
     def endless(path, learner, exercise):
         while True:
-            read_submission(tmp_path / "single_head.ipynb", learner, exercise)
+            mutants.read_here(tmp_path / "single_head.ipynb", learner, exercise)
 
     (tmp_path / "single_head.ipynb").write_text('{"nbformat": 4}')
     with pytest.raises(mutants.Deadline):
