@@ -15,7 +15,7 @@ from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import remove_half_written, write_all
 from .intake.reading import read_submission
-from .intake.submission import Submission, check_learner, is_learner
+from .intake.submission import Submission, is_learner
 from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
 from .limits import Limits
@@ -220,7 +220,6 @@ class _Run:
         """Start on a submission, unless it has been removed since it was listed."""
         course = self._grader.course
         try:
-            check_learner(learner)
             work = self._grader.start(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
             if not there(course.submitted / learner / exercise.name):

@@ -25,7 +25,7 @@ from nbgrader.utils import parse_utc
 from traitlets import Integer
 
 from ..errors import Refused
-from ..intake.submission import check_learner
+from ..intake.submission import is_learner
 from ..strangers import one_line, quoted
 from .archives import NotWanted, alike, taken
 
@@ -136,7 +136,10 @@ class Collector(FileNameCollectorPlugin):
             )
         else:
             fields = {"student_id": self._learner_of(path, archive)}
-        return _Claim(path, check_learner(fields.get("student_id") or ""), fields)
+        learner = fields.get("student_id") or ""
+        if not is_learner(learner):
+            raise Refused(quoted(str(path), 200), f"{quoted(learner)} is not a learner's name", SAY_WHOSE)
+        return _Claim(path, learner, fields)
 
     @staticmethod
     def _of_class(path: Path) -> bool:

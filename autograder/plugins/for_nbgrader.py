@@ -53,9 +53,12 @@ def handed_in_at(course: Course, learner: str, exercise: str) -> str | None:
         if not TIME.fullmatch(text):
             raise Refused(path.name, f"{quoted(text)} is not a time such as 2026-11-22 08:30:00 UTC", "")
         return f"{parse_utc(text).isoformat(' ')} UTC\n"
-    except (Refused, ValueError, OverflowError, OSError) as error:
-        _tell(f"{learner}/{exercise}: the time of handing in was not read: {error}")
-        return None
+    except Refused as refusal:
+        reason = refusal.what
+    except (ValueError, OverflowError, OSError) as error:
+        reason = str(error)
+    _tell(f"{learner}/{exercise}: the time of handing in was not read: {reason}")
+    return None
 
 
 def _has_name(learner: str) -> bool:

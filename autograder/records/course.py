@@ -11,6 +11,7 @@ from pathlib import Path
 from .. import ROOT
 from ..errors import CannotGoOn, Refused
 from ..files import write_whole
+from ..intake.submission import check_learner
 
 
 def there(path: Path) -> bool:
@@ -96,7 +97,7 @@ class Course:
 
     def handed_in(self, learner: str, exercise: str) -> Path:
         """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""
-        folder = self.submitted / learner / exercise
+        folder = self.submitted / check_learner(learner) / exercise
         if is_link(folder) or is_link(folder.parent):
             raise Refused(f"{learner}/{exercise}", "the folder is a link", "Hand in the notebook file itself, not a link")
         files = (folder / f"{exercise}{kind}" for kind in (".ipynb", ".py"))
