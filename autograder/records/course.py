@@ -14,7 +14,7 @@ from ..files import write_whole
 from ..intake.submission import check_learner
 
 
-def there(path: Path) -> bool:
+def there(path: Path | str) -> bool:
     """Return whether something is there, or may be: where a folder cannot be opened, nobody knows."""
     try:
         os.lstat(path)
@@ -93,7 +93,7 @@ class Course:
 
         Of a learner whose folder cannot be opened nobody can tell what is in it, so these are all the exercises.
         """
-        return [(learner, name) for learner in self.learners() for name in exercises if there(self.submitted / learner / name)]
+        return [(learner, name) for learner in self.learners() for name in exercises if there(f"{self.submitted}/{learner}/{name}")]
 
     def handed_in(self, learner: str, exercise: str) -> Path:
         """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""
