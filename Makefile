@@ -100,6 +100,7 @@ $(RIVALS)/installed: bench/requirements.txt | environment
 
 fuzz: environment
 	@$(RUN) -m tests.fuzz.mutants 10000
+	@$(RUN) -m tests.fuzz.folders 300
 	@ATTENTION_FUZZ=2000 $(RUN) -m pytest -q tests/test_hostile_worker.py tests/test_wire.py
 
 bench: environment $(RIVALS)/installed

@@ -13,6 +13,7 @@ from autograder.exercise import reading as exercises  # noqa: E402  (the path co
 from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
 from autograder.plugins.autograde import take_back  # noqa: E402
+from autograder.plugins.for_nbgrader import lay_out  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
 from autograder.records.database import put_commands_on_path, read_schema_version_here, wait_for_locks  # noqa: E402
 
@@ -25,7 +26,9 @@ course = Course()
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.source_directory = str(course.root / "source")
 c.CourseDirectory.release_directory = str(ROOT / "exercises")
-c.CourseDirectory.submitted_directory = str(course.submitted)
+c.CourseDirectory.submitted_directory = str(course.for_nbgrader)  # what is read
+c.ZipCollectApp.CourseDirectory.submitted_directory = str(course.submitted)  # what is written
+c.ExchangeFactory.collect = "autograder.plugins.for_nbgrader.Collect"
 c.CourseDirectory.autograded_directory = str(course.root / "autograded")
 c.CourseDirectory.feedback_directory = str(course.root / "feedback")
 c.CourseDirectory.db_url = course.gradebook_url
@@ -51,3 +54,4 @@ c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "
 clear_if_changed(exercises.SOLUTIONS)
 write_sources(course.root / "source")
 take_back(course)
+lay_out(course)

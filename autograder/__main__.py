@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from . import ROOT
 from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
-from .pages.terminal import console, plain, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
+from .pages.terminal import console, lines, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
 from .pool import preload
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def run() -> None:
     try:
         main(standalone_mode=False)
     except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:
-        console.print(f"[red]{type(error).__name__}[/red] {plain(str(error))}", highlight=False)
+        console.print(f"[red]{type(error).__name__}[/red] {lines(str(error))}", highlight=False)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

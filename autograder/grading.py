@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from logging import getLogger
 
 from nbformat.v4 import writes_json
 from nbgrader.api import Gradebook
@@ -16,7 +15,7 @@ from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import remove_half_written, write_all
 from .intake.reading import read_submission
-from .intake.submission import Submission, check_learner, is_learner
+from .intake.submission import Submission, is_learner
 from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
 from .limits import Limits
@@ -26,13 +25,14 @@ from .pool.choose import chosen_judges
 from .pool.here import Here
 from .records import database, journal
 from .records import gradebook as gradebooks
-from .records.course import Course
+from .records.course import Course, there
 from .records.entry import Entry
 from .records.lock import held
 from .records.notebooks import annotated, rebuilt
 from .sandbox.levels import Level, required
+from .strangers import log_of
 
-log = getLogger("autograder")
+log = log_of("autograder")
 LOCK_SECONDS = 20.0  # to wait: nbgrader's command holds the lock for one submission at a time
 AT_ONCE = 50  # submissions in one transaction: a database takes only so many values in a statement
 TRIES = 3  # with a task: a judge that dies loses the one that it was at
@@ -220,10 +220,9 @@ class _Run:
         """Start on a submission, unless it has been removed since it was listed."""
         course = self._grader.course
         try:
-            check_learner(learner)
             work = self._grader.start(read_submission(course.handed_in(learner, exercise.name), learner, exercise))
         except Refused as error:
-            if not (course.submitted / learner / exercise.name).exists():
+            if not there(course.submitted / learner / exercise.name):
                 log.warning("%s/%s was removed while the class was graded; its marks stay as they were.", learner, exercise.name)
                 return
             work = Work(learner, exercise.name, refused=str(error))

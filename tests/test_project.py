@@ -47,7 +47,9 @@ def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     assert as_text(replace(verdict.with_mistake(named["scale"].named), max_points=0.0)) == shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "autograder/THREATS.md", "autograder/sandbox/README.md"]
+)
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -85,3 +87,22 @@ def test_only_the_job_that_publishes_may_write():
     assert {name for name, job in workflow["jobs"].items() if "permissions" in job} == {"publish"}
     commands = {step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step}
     assert commands == {"./.ci/run", "./.ci/debian.sh", "make nightly"}
+
+
+THREATS = (ROOT / "autograder" / "THREATS.md").read_text(encoding="utf-8")
+
+
+def test_every_row_of_the_threat_model_is_proved_by_tests_that_exist():
+    rows = [line for line in THREATS.splitlines() if line.startswith("| ") and line.count("|") == 5 and "proved by" not in line]
+    assert len(rows) >= 15
+    for row in rows:
+        proofs = re.findall(r"`((?:\w+/)*test_\w+\.py)(?:::(test_\w+))?`", row.split("|")[4])
+        assert proofs, row
+        for file, name in proofs:
+            text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+            assert f"def {name or 'test_'}" in text, (file, name)
+
+
+def test_files_that_the_threat_model_names_exist():
+    for path in re.findall(r"\(`([\w/]+\.py)`\)", THREATS):
+        assert (ROOT / "autograder" / path).exists(), path

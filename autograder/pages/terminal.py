@@ -18,9 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from .. import ROOT
+from ..intake.submission import is_learner
 from ..kit.outcome import Outcome
-from ..kit.source import printable
 from ..records.entry import Entry
+from ..strangers import one_line, quoted
 
 console = Console(soft_wrap=True)
 # Above this, a line for each submission is more than anybody reads: what is shown is a line for each exercise.
@@ -28,8 +29,18 @@ MANY = 30
 
 
 def plain(text: str) -> str:
-    """Return a stranger's text so that the terminal only shows it."""
-    return escape(printable(text))
+    """Return a stranger's text as one line that the terminal only shows."""
+    return escape(one_line(text))
+
+
+def lines(text: str) -> str:
+    """Return text of several lines, such as an error's; those after the first are indented, so that none looks like one of ours."""
+    return "\n    ".join(map(plain, text.split("\n")))
+
+
+def named(learner: str) -> str:
+    """Return what was handed in as a learner's name: as it is where it is one, else in quotes."""
+    return learner if is_learner(learner) else escape(quoted(learner))
 
 
 def short(path: Path) -> Path:
@@ -116,7 +127,7 @@ def _kind(entry: Entry) -> str:
 
 
 def _line(entry: Entry) -> str:
-    return f"{plain(entry.learner)} {entry.exercise}: " + (f"not judged: {plain(entry.refused)}" if entry.refused else _points(entry.score))
+    return f"{named(entry.learner)} {entry.exercise}: " + (f"not judged: {plain(entry.refused)}" if entry.refused else _points(entry.score))
 
 
 def _points(score: float | None) -> str:
@@ -139,7 +150,7 @@ def print_marks(entries: list[Entry]) -> None:
     for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
         most = sum(load(entry.exercise).checks.values())
         points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
-        table.add_row(plain(entry.learner), entry.exercise, points, plain(_summary(entry)))
+        table.add_row(named(entry.learner), entry.exercise, points, plain(_summary(entry)))
     console.print(table)
 
 
@@ -184,7 +195,7 @@ def print_changes(changed: list) -> None:
     for column in ("learner", "exercise", "check", "before", "now", "why"):
         table.add_column(column)
     for change in sorted(changed, key=lambda c: (c.exercise, c.learner)):
-        table.add_row(plain(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
+        table.add_row(named(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
     console.print(table)
 
 
@@ -238,8 +249,8 @@ def print_attacks(results, level: str) -> int:
     count = succeeded = 0
     for title, problems in results:
         count, succeeded = count + 1, succeeded + bool(problems)
-        console.print(("[red]succeeded[/red]" if problems else "  [green]stopped[/green]") + f"  {escape(title)}", highlight=False)
+        console.print(("[red]succeeded[/red]" if problems else "  [green]stopped[/green]") + f"  {plain(title)}", highlight=False)
         for problem in problems:
-            console.print(f"             {escape(problem)}", highlight=False)
+            console.print(f"             {lines(problem)}", highlight=False)
     console.print(f"{count - succeeded} of {count} attacks were stopped")
     return succeeded

@@ -13,7 +13,6 @@ import shutil
 import time
 from collections.abc import Collection
 from contextlib import ExitStack
-from logging import getLogger
 from pathlib import Path
 
 from nbconvert.exporters import Exporter
@@ -28,7 +27,6 @@ from ..files import alive, process_name, remove_half_written, write_whole
 from ..grading import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
-from ..kit.source import printable
 from ..limits import asked_limits
 from ..pages.feedback import feedback_page
 from ..pool.base import default_jobs
@@ -41,8 +39,9 @@ from ..records.lock import held
 from ..records.notebooks import annotated, rebuilt
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import required
+from ..strangers import log_of
 
-log = getLogger("nbgrader")
+log = log_of("nbgrader")
 LOCK_SECONDS = 60.0
 BEING_JUDGED = "being_judged_by"  # in a notebook's metadata, from RebuildNotebook until JudgeInSandbox
 WHOLE = (
@@ -52,16 +51,16 @@ WHOLE = (
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Take unreadable notebooks out of a submission before nbgrader opens them, and say why.
+    """Leave out what is unreadable before nbgrader begins with it, and say why.
 
-    nbgrader's pre-convert hook. nbgrader then leaves this submission out and goes on.
+    nbgrader's pre-convert hook; `notebooks` are those that `for_nbgrader.py` has written. nbgrader then goes on with the next submission.
     """
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
         try:
-            read_submission(Path(path), learner, exercises.load(name))
+            read_submission(Course().handed_in(learner, name), learner, exercises.load(name))
         except Refused as error:
-            log.error("Not judged: %s/%s: %s", printable(learner), name, error)
+            log.error("Not judged: %s/%s: %s", learner, name, error)
             notebooks.remove(path)
 
 
@@ -98,7 +97,6 @@ class RebuildNotebook(NbGraderPreprocessor):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission = _submission(resources)
-        _leave_no_extras(Course(), submission)
         new = rebuilt(exercises.load(submission.exercise), submission)
         new.metadata[BEING_JUDGED] = process_name()
         return new, resources
@@ -117,15 +115,6 @@ class JudgeInSandbox(NbGraderPreprocessor):
             write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, by_hand.marks, by_hand.comments))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
-
-
-def _leave_no_extras(course: Course, submission: Submission) -> None:
-    """Remove the other files that were handed in and that nbgrader has copied: the exercise does not ask for them."""
-    folder = course.autograded(submission.learner, submission.exercise).parent
-    for path in [p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()]:
-        name = path.relative_to(folder)
-        if str(name) != "timestamp.txt" and not (course.root / "source" / submission.exercise / name).is_file():
-            path.unlink()
 
 
 class FeedbackExporter(Exporter):

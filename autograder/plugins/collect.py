@@ -1,268 +1,193 @@
-"""Collecting the archives of a learning platform, which are strangers' bytes too.
+"""Collecting what a learning platform hands over: files and archives of single learners, and the archive of a whole class.
 
-nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes out of an archive only
-notebooks and scripts of the exercise, as plain files, and counts the bytes as they come; it believes no
-size, name or kind that the archive states. The *collector* says whose each file is.
+nbgrader's `zip_collect` calls these two plug-ins. The *extractor* takes the exercise's notebooks and scripts out of archives
+(`archives.py`). The *collector* says whose each file is:
+
+- What lies in the archive folder is one learner's. A file's own name, an archive's, and those of all folders that it lies in must agree on
+  who that is: `ada_single_head.ipynb`, `ada/single_head.ipynb`, `ada.zip` with `single_head.ipynb` in it.
+- What lies in the folder `class` there is the instructor's, who put it there: the archive of a whole class, in which names of
+  folders and files say whose each file is.
+- Where two files are the same learner's, neither is taken.
+
+Every file that is not taken stands with the reason in `not_taken.txt`, beside the archive folder.
 """
 
 from __future__ import annotations
 
-import io
-import os
 import re
-import stat
-import unicodedata
-import zipfile
-import zlib
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
+from nbgrader.utils import parse_utc
+from traitlets import Integer
 
 from ..errors import Refused
-from ..intake.reading import MOST_BYTES
-from ..intake.submission import check_learner
+from ..intake.submission import is_learner
+from ..strangers import one_line, quoted
+from .archives import NotWanted, alike, taken
 
-MEGABYTE = 1 << 20
-MOST_MEMBERS = 20_000
-MOST_TABLE = 4 * MEGABYTE  # of an archive's table of contents, which is read whole
-MOST_AT_REST, MOST_GROWTH = 64 * MEGABYTE, 25  # an archive may unpack to so much, and so many times its size
-KINDS = (".ipynb", ".py")
-ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar", ".zst")
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others take memory as the archive pleases
-# What zipfile raises on what is no archive that it can read.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError)
-PACK_ANEW = "Pack it anew with nothing but notebooks in it, or put the notebook itself into the archive folder"
+CLASS = "class"  # the folder for archives of a whole class; no learner can make one, because a file's name has no slash in it
+SHOWN, SHOWN_OF_ONE = 30, 3  # refusals on the terminal: of a class's archives, and of one learner's, so that nobody hides the others'
+SAY_WHOSE = "Put it into the archive folder under that learner's name alone; an archive of the whole class belongs into its folder `class`; where all names are like this, set FileNameCollectorPlugin.named_regexp"
 
 
 class Extractor(ExtractorPlugin):
     """Takes the exercise's notebooks and scripts out of archives and leaves everything else."""
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
-        exercise = self.parent.coursedir.assignment_id
-        for path in sorted(Path(archive_path).rglob("*")):
+        folder, exercise = Path(archive_path), self.parent.coursedir.assignment_id
+        refusals: list[Refused] = []
+        for path in sorted(folder.rglob("*")):
             if path.is_dir() and not path.is_symlink():
                 continue
-            target = Path(extracted_path) / path.relative_to(archive_path)
-            for refusal in _taken(path, target, exercise):
-                self.log.error("Not collected: %s", refusal)
+            inside = path.relative_to(folder)
+            refusals += taken(folder, inside, Path(extracted_path) / inside, exercise, inside.parts[0] == CLASS)
+        _tell(self, refusals, "w")
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A file, whose it is, and when it was handed in if the platform says so."""
+
+    path: Path  # below the folder of extracted files
+    learner: str
+    fields: dict
+
+    @property
+    def place(self) -> Path:
+        return self.path.with_suffix("")
 
 
 class Collector(FileNameCollectorPlugin):
-    """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree.
+    """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree."""
 
-    `ada_single_head.ipynb` and `ada/single_head.ipynb` are ada's. `bob/ada_single_head.ipynb` is refused:
-    the platform named the folder after the learner who handed in, who named the file.
-    """
-
-    def __init__(self, **more):
-        super().__init__(**more)
-        self._seen: set[str] = set()
+    most_learners = Integer(1000, help="Where files are of more learners than this, none is collected.").tag(config=True)
 
     def collect(self, submitted_file: str) -> dict | None:
-        path, exercise = Path(submitted_file), self.parent.coursedir.assignment_id
-        try:
-            fields = self._match(submitted_file) if self.named_regexp else {"student_id": self._learner_of(path, exercise)}
-            return self._checked(fields or {}, path, exercise)
-        except Refused as refusal:
-            self.log.error("Not collected: %s", refusal)
-            return None
+        claim = self._taken.get(Path(submitted_file).relative_to(self._extracted))
+        return {**claim.fields, "student_id": claim.learner, "file_id": self._exercise} if claim else None
 
-    def _learner_of(self, path: Path, exercise: str) -> str:
-        """Return the one learner whom names point to; an archive's own name counts where there is no other."""
-        folder, archives = (
-            Path(self.parent._format_collect_path(step)) for step in (self.parent.extracted_directory, self.parent.archive_directory)
-        )
-        inside = path.relative_to(folder)
-        archive = next((parent for parent in inside.parents if (archives / f"{parent}.zip").is_file()), Path())
-        before = re.fullmatch(rf"(.*?)[_-]?{exercise}(-\d+| ?\(\d+\))?", path.stem)
-        named = dict.fromkeys([*inside.relative_to(archive).parts[:-1], before.group(1) if before else ""])  # each once, outermost first
-        learners = [name for name in named if name not in ("", archive.name)] or [archive.name]
-        if len(learners) > 1:
-            several = ", ".join(map(repr, learners))
-            raise Refused(
-                repr(str(inside)),
-                f"its name and its folders tell of different learners ({several})",
-                "See who handed it in, and put it into the archive folder under that learner's name alone; where all are like this, set FileNameCollectorPlugin.named_regexp",
-            )
-        return learners[0]
+    @property
+    def _exercise(self) -> str:
+        return self.parent.coursedir.assignment_id
 
-    def _checked(self, fields: dict, path: Path, exercise: str) -> dict:
-        learner = check_learner(fields.get("student_id") or "")
-        if learner in self._seen and not fields.get("timestamp"):
-            raise Refused(
-                f"{path.parent.name}/{path.name}",
-                f"there is another file of {learner}'s for {exercise}",
-                "Leave the right one in the archive folder and collect again",
-            )
-        self._seen.add(learner)
-        return {**fields, "student_id": learner, "file_id": exercise}
+    @cached_property
+    def _extracted(self) -> Path:
+        return Path(self.parent._format_collect_path(self.parent.extracted_directory))
 
+    @cached_property
+    def _archives(self) -> Path:
+        return Path(self.parent._format_collect_path(self.parent.archive_directory))
 
-def is_wanted(name: str, exercise: str) -> bool:
-    """Return whether a file is called like the exercise, with what a platform adds before and after."""
-    stem, kind = os.path.splitext(name.rsplit("/", 1)[-1])
-    return kind in KINDS and bool(re.fullmatch(rf"(.*[_-])?{exercise}(-\d+| ?\(\d+\))?", stem))
-
-
-def alike(name: str) -> str:
-    """Return the name as a file system that is careless about case and accents may see it."""
-    return unicodedata.normalize("NFKC", name).casefold()
-
-
-def check_name(name: str, where: str) -> None:
-    """Raise `Refused` for a member's name that is no plain path downwards."""
-    parts = name.rstrip("/").split("/")
-    bad = (
-        ("a backslash is in its name", "\\" in name),
-        ("its name is a path from the root", name.startswith("/") or re.match(r"[A-Za-z]:", name)),
-        ("its name leads elsewhere", any(part in ("", ".", "..") for part in parts)),
-        ("its name has characters that cannot be seen", not name.isprintable()),
-        ("its name is too long", any(len(part.encode()) > 200 for part in parts if part.isprintable()) or len(parts) > 10),
-    )
-    for what, found in bad:
-        if found:
-            raise Refused(where, what, PACK_ANEW)
-
-
-def _taken(path: Path, target: Path, exercise: str) -> list[Refused]:
-    """Take what is wanted of one file in the archive folder; return what was refused."""
-    where = repr(path.name)
-    try:
-        check_name(path.name, where)
-        with _opened(path, where) as file:
-            if path.suffix == ".zip":
-                return _Archive(file, where, exercise).unpack(target.with_suffix(""))
-            if path.suffix in ARCHIVES:
-                raise Refused(where, "this kind of archive is not opened", "Pack it as .zip")
-            if is_wanted(path.name, exercise):
-                _write(_read_capped(file, where), target, where)
-    except Refused as refusal:
-        return [refusal]
-    return []
-
-
-def _opened(path: Path, where: str):
-    """Return the file, opened; raises `Refused` for links, pipes and devices."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise Refused(where, f"it cannot be opened ({error.strerror})", "Put the file itself there, not a link") from None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise Refused(where, "it is not a plain file", "Put the file itself there")
-    return os.fdopen(fd, "rb")
-
-
-class _Archive:
-    """A zip archive, whose statements about itself are not believed; raises `Refused` if it is not one."""
-
-    def __init__(self, file, where: str, exercise: str):
-        self._where, self._exercise = where, exercise
-        self._left = MOST_AT_REST + MOST_GROWTH * os.fstat(file.fileno()).st_size
-        try:
-            self._zip = zipfile.ZipFile(_ReadInPieces(file))
-        except BROKEN as error:
-            raise Refused(where, f"it is not a zip archive that can be read ({error})", PACK_ANEW) from None
-        self._members = self._zip.infolist()
-        if len(self._members) > MOST_MEMBERS:
-            raise Refused(where, f"it has {len(self._members)} members and at most {MOST_MEMBERS} are read", PACK_ANEW)
-        self._alike = Counter(alike(member.filename) for member in self._members)
-
-    def unpack(self, target: Path) -> list[Refused]:
-        """Write the wanted members below `target`; return a refusal for each that may not be taken."""
+    @cached_property
+    def _taken(self) -> dict[Path, _Claim]:
+        """The files that are collected, decided on together when nbgrader asks for the first."""
         refusals: list[Refused] = []
-        for member in self._members:
-            where = f"{self._where}, {member.filename[:200]!r}"
-            if self._left < 0:
-                return [
-                    *refusals,
-                    Refused(where, "the archive unpacks to far more than its size; this member and the rest were left", PACK_ANEW),
-                ]
+        claims: dict[str, list[_Claim]] = defaultdict(list)
+        for path in sorted(p.relative_to(self._extracted) for p in self._extracted.rglob("*") if p.is_file()):
             try:
-                self._take(member, where, target)
+                claim = self._claim(path)
+                claims[alike(claim.learner)].append(claim)
             except Refused as refusal:
                 refusals.append(refusal)
-        return refusals
+        found = {claim.path: claim for several in claims.values() for claim in self._agreed(several, refusals)}
+        if len(claims) > self.most_learners:
+            refusals += [Refused(quoted(str(path), 200), *self._too_many(len(claims))) for path in found]
+            found = {}
+        _tell(self, refusals, "a")
+        return found
 
-    def _take(self, member: zipfile.ZipInfo, where: str, target: Path) -> None:
-        check_name(member.filename, where)
-        if member.is_dir():
-            return
-        if Path(member.filename).suffix.lower() in ARCHIVES:
-            raise Refused(
-                where,
-                "it is an archive in an archive, and is not opened",
-                "Put it into the archive folder by itself if a notebook is in it",
-            )
-        if is_wanted(member.filename, self._exercise):
-            self._check_member(member, where)
-            _write(self._read_member(member, where), target / member.filename, where)
-
-    def _check_member(self, member: zipfile.ZipInfo, where: str) -> None:
-        kind = stat.S_IFMT(member.external_attr >> 16)
-        bad = (
-            ("it is not a plain file", kind not in (0, stat.S_IFREG)),
-            ("it is encrypted", member.flag_bits & 1),
-            ("it is compressed in an unusual way", member.compress_type not in METHODS),
-            ("another member has the same name, or one that differs only in case or accents", self._alike[alike(member.filename)] > 1),
+    def _too_many(self, count: int) -> tuple[str, str]:
+        return (
+            f"the files are of {count} learners, and {self.most_learners} are expected at most",
+            f"If your class is as large, collect again with --Collector.most_learners={count}",
         )
-        for what, found in bad:
-            if found:
-                raise Refused(where, what, PACK_ANEW)
 
-    def _read_member(self, member: zipfile.ZipInfo, where: str) -> bytes:
-        try:
-            with self._zip.open(member) as file:
-                return _read_capped(file, where, self._count)
-        except BROKEN as error:
-            raise Refused(where, f"it is broken ({error})", PACK_ANEW) from None
-
-    def _count(self, size: int) -> None:
-        self._left -= size
-
-
-class _ReadInPieces(io.BufferedIOBase):
-    """A file that is never read in large pieces, since an archive itself states how long its table is."""
-
-    def __init__(self, file):
-        self._file = file
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        data = self._file.read(MOST_TABLE + 1 if size is None or size < 0 else min(size, MOST_TABLE + 1))
-        if len(data) > MOST_TABLE:
-            raise zipfile.BadZipFile("its table of contents is too long")
-        return data
-
-
-def _read_capped(file, where: str, count=lambda size: None) -> bytes:
-    """Return the content of a file; raises `Refused` when it is too long, whatever was stated."""
-    data = bytearray()
-    while piece := file.read(MEGABYTE):
-        count(len(piece))
-        data += piece
-        if len(data) > MOST_BYTES:
-            raise Refused(
-                where,
-                f"it has more than {MOST_BYTES // MEGABYTE} MB",
-                "Clear the outputs (Edit, Clear Outputs of All Cells), save and hand in again",
+    def _agreed(self, claims: list[_Claim], refusals: list[Refused]) -> list[_Claim]:
+        """Return the files of one learner that are taken: one, unless the platform says when each was handed in."""
+        if len(claims) == 1 or all(claim.fields.get("timestamp") for claim in claims):
+            return claims
+        if len({claim.place for claim in claims}) == 1:  # a notebook and its script; grading takes the notebook
+            first, *rest = sorted(claims, key=lambda claim: claim.path.suffix != ".ipynb")
+            refusals += [
+                Refused(quoted(str(c.path), 200), f"{first.path.name} beside it was taken", "Nothing has to be done") for c in rest
+            ]
+            return [first]
+        for claim in claims:
+            others = ", ".join(quoted(str(other.path), 100) for other in claims if other is not claim and claims.index(other) < 3)
+            refusals.append(
+                Refused(
+                    quoted(str(claim.path), 200),
+                    f"there are {len(claims)} files of {claim.learner}'s, and none of them was taken (also {others})",
+                    "Leave the right one in the archive folder and collect again",
+                )
             )
-    return bytes(data)
+        return []
+
+    def _claim(self, path: Path) -> _Claim:
+        """Return whose a file is; raises `Refused` where names don't say, or don't agree."""
+        archive = next((parent for parent in path.parents if (self._archives / f"{parent}.zip").is_file()), None)
+        if self.named_regexp:
+            fields = self._platform_says(
+                path if archive is None or self._of_class(path) else archive.with_name(archive.name + path.suffix), path
+            )
+        else:
+            fields = {"student_id": self._learner_of(path, archive)}
+        learner = fields.get("student_id") or ""
+        if not is_learner(learner):
+            raise Refused(quoted(str(path), 200), f"{quoted(learner)} is not a learner's name", SAY_WHOSE)
+        return _Claim(path, learner, fields)
+
+    @staticmethod
+    def _of_class(path: Path) -> bool:
+        return path.parts[0] == CLASS
+
+    def _platform_says(self, named: Path, path: Path) -> dict:
+        """Return what `named_regexp` finds in the name that the platform gave."""
+        fields = self._match(str(self._extracted / named)) or {}
+        if fields.get("timestamp"):
+            try:
+                parse_utc(fields["timestamp"])
+            except (ValueError, OverflowError):  # nbgrader would end the run
+                raise Refused(quoted(str(path), 200), "its name tells no time that exists", SAY_WHOSE) from None
+        return fields
+
+    def _learner_of(self, path: Path, archive: Path | None) -> str:
+        """Return the one learner whom names point to."""
+        names = list(path.parts[:-1])
+        if archive is not None and not self._of_class(path) and not any(map(self._before_exercise, archive.parts)):
+            raise Refused(quoted(str(path), 200), "nothing in its archive's name says whose it is", SAY_WHOSE)
+        if self._of_class(path):  # neither this folder nor the archive's name is a learner's
+            names = names[len((archive or Path(CLASS)).parts) :]
+            names = [name for name in names if archive is None or name != archive.name]  # as many programs pack it
+        named = dict.fromkeys(before for name in (*names, path.stem) if (before := self._before_exercise(name)))
+        if len(named) == 1:
+            return next(iter(named))
+        if not named:
+            raise Refused(quoted(str(path), 200), "nothing in its name and its folders' says whose it is", SAY_WHOSE)
+        several = ", ".join(map(quoted, list(named)[:5]))
+        raise Refused(quoted(str(path), 200), f"its name and its folders tell of different learners ({several})", SAY_WHOSE)
+
+    def _before_exercise(self, name: str) -> str:
+        """Return what stands before the exercise's name, or all of it where that is not there: a folder's or an archive's."""
+        found = re.fullmatch(rf"(.*?)[_-]?{re.escape(self._exercise)}(-\d+| ?\(\d+\))?", name)
+        return found[1] if found else name
 
 
-def _write(data: bytes, target: Path, where: str) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "xb") as file:
-            file.write(data)
-    except (FileExistsError, NotADirectoryError):
-        raise Refused(where, "something else of that name was there before it", PACK_ANEW) from None
+def _tell(plugin: Extractor | Collector, refusals: list[Refused], mode: str) -> None:
+    """Write down what was not taken, all of it; show the first of what somebody may miss."""
+    path = Path(plugin.parent._format_collect_path(plugin.parent.archive_directory)).with_name("not_taken.txt")
+    with open(path, mode, encoding="utf-8") as file:
+        file.writelines(f"{one_line(refusal)}\n" for refusal in refusals)
+    shown, by_source = 0, Counter[str]()
+    for refusal in refusals:
+        source = re.split("[/,]", refusal.where)[0].strip("'")
+        by_source[source] += not isinstance(refusal, NotWanted)
+        if not isinstance(refusal, NotWanted) and by_source[source] <= (SHOWN if source == CLASS else SHOWN_OF_ONE):
+            plugin.log.error("Not collected: %s", one_line(refusal))
+            shown += 1
+    if len(refusals) > shown:
+        plugin.log.warning("%s files were left where they are; %s names them all, with reasons", len(refusals), path)

@@ -11,7 +11,6 @@ import io
 import tarfile
 import time
 from concurrent.futures import Future
-from logging import getLogger
 
 from distributed import Client
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -19,9 +18,10 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from .. import ROOT
 from ..errors import CannotGoOn
 from ..sandbox.levels import Level
+from ..strangers import log_of
 from .base import Judges
 
-log = getLogger("autograder")
+log = log_of("autograder")
 CONNECT_SECONDS = 30
 COUNT_SECONDS = 1.0
 PACKED = ("autograder", "solutions", "book", "_toc.yml")

@@ -11,6 +11,26 @@ from pathlib import Path
 from .. import ROOT
 from ..errors import CannotGoOn, Refused
 from ..files import write_whole
+from ..intake.submission import check_learner
+
+
+def there(path: Path | str) -> bool:
+    """Return whether something is there, or may be: where a folder cannot be opened, nobody knows."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def is_link(path: Path) -> bool:
+    """Return whether it is a link; what nobody can look at is none, and refused when it is opened."""
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
 
 
 def course_root() -> Path:
@@ -28,6 +48,11 @@ class Course:
     @property
     def submitted(self) -> Path:
         return self.root / "submitted"
+
+    @property
+    def for_nbgrader(self) -> Path:
+        """The folder that nbgrader takes for the learners': what is in it was written by us."""
+        return self.root / "for_nbgrader"
 
     @property
     def gradebook_url(self) -> str:
@@ -52,21 +77,31 @@ class Course:
         return self.root / "verdicts" / learner / f"{exercise}.json"
 
     def learners(self) -> Iterator[str]:
-        """Yield the names of all who have handed something in, in order."""
-        folders = self.submitted.iterdir() if self.submitted.is_dir() else ()
-        yield from sorted(f.name for f in folders if f.is_dir())
+        """Yield the names of all who have handed something in, in order; raises `CannotGoOn` where their folders cannot be listed."""
+        if not there(self.submitted):
+            return
+        try:
+            folders = [folder.name for folder in os.scandir(self.submitted) if folder.is_dir()]
+        except OSError as error:
+            raise CannotGoOn(
+                f"{self.submitted} cannot be opened ({error.strerror}). Make it a folder that you may read, and run the same command again"
+            ) from None
+        yield from sorted(folders)
 
     def submissions(self, exercises: list[str]) -> list[tuple[str, str]]:
-        """Return (learner, exercise) for everything that was handed in, readable or not."""
-        return [(learner, name) for learner in self.learners() for name in exercises if (self.submitted / learner / name).exists()]
+        """Return (learner, exercise) for everything that was handed in, readable or not.
+
+        Of a learner whose folder cannot be opened nobody can tell what is in it, so these are all the exercises.
+        """
+        return [(learner, name) for learner in self.learners() for name in exercises if there(f"{self.submitted}/{learner}/{name}")]
 
     def handed_in(self, learner: str, exercise: str) -> Path:
         """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""
-        folder = self.submitted / learner / exercise
-        if folder.is_symlink() or folder.parent.is_symlink():
+        folder = self.submitted / check_learner(learner) / exercise
+        if is_link(folder) or is_link(folder.parent):
             raise Refused(f"{learner}/{exercise}", "the folder is a link", "Hand in the notebook file itself, not a link")
         files = (folder / f"{exercise}{kind}" for kind in (".ipynb", ".py"))
-        found = next((f for f in files if os.path.lexists(f)), None)
+        found = next((f for f in files if there(f)), None)
         if found is None:
             raise Refused(
                 f"{learner}/{exercise}", f"there is no {exercise}.ipynb or {exercise}.py", "Hand in the notebook under its own name"

@@ -7,7 +7,6 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging import getLogger
 from pathlib import Path
 from threading import Timer
 
@@ -25,8 +24,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from ..errors import GradebookAway, GradebookBusy, NoSpace
 from ..files import beside_of, put_in_place
+from ..strangers import log_of
 
-log = getLogger("autograder")
+log = log_of("autograder")
 PATIENCE = 60.0  # seconds for which SQLite waits for a locked gradebook
 WARN_AFTER = 3.0  # seconds
 

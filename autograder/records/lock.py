@@ -7,12 +7,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging import getLogger
 from pathlib import Path
 
 from ..errors import CourseBusy
+from ..strangers import log_of
 
-log = getLogger("autograder")
+log = log_of("autograder")
 WARN_AFTER = 3.0  # seconds
 
 

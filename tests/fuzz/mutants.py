@@ -19,7 +19,9 @@ from rich.progress import track
 from autograder.authoring.sample import sample_class
 from autograder.errors import Refused
 from autograder.exercise import reading as exercises
-from autograder.intake.reading import DEEPEST, LONGEST_CELL, MOST_CELLS, read_submission
+from autograder.intake.cells import DEEPEST, LONGEST_CELL, MOST_CELLS
+from autograder.intake.matching import found_in
+from autograder.intake.reading import read_submission
 from autograder.intake.submission import Submission
 
 MOST_STEPS = 3_000_000  # calls and lines of our own Python and what it calls; a sound notebook takes some ten thousand
@@ -76,6 +78,20 @@ ODD_BYTES = (
     b"\xef\xbb\xbf",
     b"\n",
 )
+HEADS = (
+    "# a0: &a0 [x, x, x, x, x, x, x, x, x, x]",
+    *(f"# a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)),
+    "# b: &b [*b, *b]",
+    "# <<: [*a0, *a1]",
+    "# jupyter: !!python/object/apply:os.system [touch /tmp/pwned]",
+    "# jupyter: {jupytext: {text_representation: {extension: .py, format_name: '" + "x" * 3000 + "'}}}",
+    "# ? " + "[" * 2000,
+    "# kernelspec: 5",
+    "# %%",
+    "# - - - -",
+    "#\t\x85\u2028",
+)
+OPTIONS = ("[markdown]", "[raw]", "[md] {", "a=1 " * 500, "=" * 2000, "\0", 'title {"grade_id": 5}', "\u2028 nbgrader={}")
 GRADE_IDS = ("answer-softmax", "answer-masks", "answer-attention", "softmax", "text-0", "answer-", "../answer-softmax")
 
 
@@ -86,8 +102,10 @@ def originals() -> list[tuple[str, bytes]]:
 
 def mutant(data: bytes, chance: random.Random) -> tuple[str, bytes]:
     """Return a damaged copy of a notebook, and the kind of file that it pretends to be."""
+    if chance.random() < 0.2:
+        return ".py", _script(data, chance)
     for _ in range(chance.randint(1, 4)):
-        data = chance.choice((_bytes, _json, _json, _notebook, _notebook))(data, chance)
+        data = chance.choice((_bytes, _json, _json, _notebook, _notebook, _beside))(data, chance)
     return chance.choices((".ipynb", ".py"), (9, 1))[0], data
 
 
@@ -188,6 +206,47 @@ def _notebook(data: bytes, chance: random.Random) -> bytes:
     return _dumped(raw)
 
 
+def _beside(data: bytes, chance: random.Random) -> bytes:
+    """Change what no reader of ours should look at: outputs, attachments and metadata, of the wrong kind or far too many."""
+    try:
+        raw = json.loads(data)
+        boxes = [raw, *(cell for cell in raw["cells"] if isinstance(cell, dict))]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return _json(data, chance)
+    for key in chance.sample(("outputs", "attachments", "metadata", "execution_count", "nbformat_minor", "worksheets", "id"), 2):
+        value = chance.choice(ODD_VALUES)
+        many = chance.choice((1, 3, 3000))
+        chance.choice(boxes)[key] = chance.choice(
+            (value, [value] * min(many, 3), [{"output_type": "stream", "a": 1}] * many, {"nbgrader": [None] * many})
+        )
+    return _dumped(raw)
+
+
+def _script(data: bytes, chance: random.Random) -> bytes:
+    """Return a notebook as a script, with YAML or the like at its head, and marks of cells that are not as they should be."""
+    try:
+        cells = [(cell["id"], "".join(cell["source"])) for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
+    except (ValueError, LookupError, TypeError):
+        return _bytes(data, chance)
+    lines = [
+        chance.choice(("", "# ---", "\ufeff# ---", "# ...")),
+        *chance.choices(HEADS, k=chance.randrange(6)),
+        chance.choice(("# ---", "# ...", "")),
+    ]
+    percent = chance.random() < 0.7
+    for name, source in cells:
+        name = chance.choice((name, name, name, chance.choice(GRADE_IDS), '"', "\\", "x" * 200))
+        options = chance.choice(
+            (f'nbgrader={{"grade_id": "{name}"}}', f'nbgrader={{"grade_id": "{name}"', "nbgrader=*a0", '{"a":' * 500, *OPTIONS)
+        )
+        lines += [
+            f"# {chance.choice(('%%', '%%', '%%%', '%') if percent else ('+', '+', '-', '++'))} {options}",
+            chance.choice((source, source, *ODD_TEXTS)),
+        ]
+    text = chance.choice(("\n", "\n", "\r\n", "\r")).join(lines).encode("utf-8", "surrogatepass")
+    return text if chance.random() < 0.7 else _bytes(text, chance)
+
+
 def _dumped(raw) -> bytes:
     try:
         return json.dumps(raw).encode()
@@ -195,11 +254,16 @@ def _dumped(raw) -> bytes:
         return b"[" * 2000
 
 
+def read_here(path: Path, learner: str, exercise) -> Submission:
+    """Read in this process, where an error that nobody expected is seen as what it is, and steps are counted."""
+    return read_submission(path, learner, exercise, found_in)
+
+
 class Deadline(Exception):
     """Reading took more steps than any notebook may."""
 
 
-def outcome(path: Path, exercise, reader=read_submission) -> str:
+def outcome(path: Path, exercise, reader=read_here) -> str:
     """Return "read", or why it was refused; raises whatever else the reader raises, and `Deadline`."""
     steps = 0
 
@@ -232,7 +296,7 @@ def check(submission: Submission, exercise) -> None:
     assert all(name.isidentifier() or name == "*" for name in submission.lost_names), submission.lost_names
 
 
-def fuzz(count: int, seed: int, folder: Path, steps=iter, reader=read_submission) -> dict[str, int]:
+def fuzz(count: int, seed: int, folder: Path, steps=iter, reader=read_here) -> dict[str, int]:
     """Read so many mutants; return how often each thing happened. The first that breaks the rule is kept in `folder`."""
     sources, seen = originals(), {}
     for number in steps(range(count)):
