@@ -79,7 +79,7 @@ def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]) -> Float[Tensor, 
 # 3. `reshape` or `unflatten` cuts, `transpose(1, 2)` swaps. The way back is the same in reverse: swap first, then make
 #    one axis of the last two.
 
-# %% check="split" points=2
+# %% check="split" points=1
 check("split")
 
 # %% check="merge" points=1
@@ -218,6 +218,8 @@ check("vectorised")
 #   `forward(query, key, value)` takes all three as they are. All three get a gradient, for whatever made them.
 # * Each call stands by itself: the module keeps nothing of the call before.
 # * A module whose matrices have 64 bits returns 64 for words of 64.
+# * A module that is moved to another device, as by `module.to("cuda")`, works on words that lie there. So does your function:
+#   what they keep or make lies where their inputs do. The check `device` needs no GPU.
 # * A width that the heads don't divide is a `ValueError` here too, and already when the module is made:
 #   that is the gap in `__init__`.
 #
@@ -298,3 +300,13 @@ check("module_uneven")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors does your code take part with that are neither words, nor mask, nor matrices?
+# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and `module.to` moves only parameters and
+#    buffers, not a tensor that is merely kept in an attribute. Plain numbers and `-math.inf` lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`). Keep it with
+#    `self.register_buffer`, or as a parameter where it is trained.
