@@ -41,6 +41,7 @@ NAMES = {"mm": "matmul", "bmm": "matmul", "addmm": "linear", "lift_fresh": "tens
 PLACES = re.compile(r" \([^)]*\)")
 # What torch says, of meta and of a GPU alike, where it looks before any operation is there to be seen.
 TORCHS_OWN = re.compile(r"same device|device type tensor to numpy")
+TO_NUMPY = "NumPy knows the CPU only, and a tensor that lies elsewhere was handed to it"
 
 
 class TensorsApart(RuntimeError):
@@ -202,7 +203,8 @@ def expect_device(learner, ask: Callable, shape: tuple[int, ...]) -> None:
 
 
 def _apart(error: Raised) -> Wrong:
-    reason = error.text + (f" ({error.where})" if error.where else "")
+    text = TO_NUMPY if "numpy" in error.text else error.text
+    reason = text + (f" ({error.where})" if error.where else "")
     wrong = Wrong("device", reason, redacted="a tensor lies on the CPU, and the inputs lie on another device")
     wrong.known_by = PLACES.sub("", reason)  # lines are different in every notebook
     return wrong

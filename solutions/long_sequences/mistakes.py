@@ -1419,3 +1419,63 @@ class table_to_look_back:
             return query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])
         similarities = (query @ key.transpose(-2, -1)).tril()
         return similarities @ value / similarities.sum(dim=-1, keepdim=True)
+
+
+class maximum_begins_on_the_cpu:
+    """The running maximum began as a table of minus infinity on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.full` does not know where the queries lie. Who tells it?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled = query.to(dtype) / math.sqrt(query.shape[-1])
+        highest = torch.full((*query.shape[:-1], 1), -math.inf, dtype=dtype)
+        total, output = scaled.new_zeros(highest.shape), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(query.dtype)
+
+
+class distances_on_the_cpu:
+    """The distances between words were counted on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.arange` does not know where your words lie. Who tells it?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found, block = query.shape[-2], [], max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class sums_begin_on_the_cpu:
+    """The running sums of linear attention began with zeros on the CPU."""
+
+    fails = ["device"]
+    hint = "Nothing has been added yet, but zeros lie somewhere too. Where do yours?"
+
+    def linear_attention(query, key, value, causal=False):
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])
+        first = torch.zeros(*key.shape[:-2], 1, key.shape[-1], value.shape[-1], dtype=key.dtype)
+        products = torch.cat([first, key[..., :, None] * value[..., None, :]], dim=-3).cumsum(dim=-3)[..., 1:, :, :]
+        totals = key.cumsum(dim=-2)
+        return torch.einsum("...qk,...qkv->...qv", query, products) / (query * totals).sum(dim=-1, keepdim=True)
