@@ -173,7 +173,7 @@ def _left_behind(name: str, is_mutable: bool, args: tuple, given: list[Tensor]) 
 
 
 def _plainly(name: str) -> str:
-    return NAMES.get(name, name.strip("_"))
+    return NAMES.get(name, name.strip("_").removeprefix("native_"))
 
 
 def _place() -> str:

@@ -110,7 +110,7 @@ class mask_upside_down:
 
         def look(self, x):
             heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
-            mask = torch.ones(x.shape[1], x.shape[1]).triu().bool()
+            mask = x.new_ones(x.shape[1], x.shape[1]).triu().bool()
             return self.to_output(F.scaled_dot_product_attention(*heads, mask).transpose(1, 2).flatten(start_dim=2))
 
 
@@ -137,7 +137,7 @@ class mask_hides_the_word_itself:
             heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
             query, key, value = heads
             scores = query @ key.mT / query.shape[-1] ** 0.5
-            seen = torch.ones(x.shape[1], x.shape[1]).tril(-1).bool()
+            seen = x.new_ones(x.shape[1], x.shape[1]).tril(-1).bool()
             weights = scores.masked_fill(~seen, -math.inf).softmax(dim=-1)
             return self.to_output((weights @ value).transpose(1, 2).flatten(start_dim=2))
 
@@ -221,7 +221,7 @@ class norm_over_the_batch:
 class mask_of_full_length:
     """The mask has the size of the longest text, and shorter texts don't fit it."""
 
-    fails = ["logits", "past", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "How many words does the text have that is just being read? Which part of the mask belongs to them?"
 
     class Layer(nn.Module):
@@ -355,7 +355,7 @@ class layers_are_one:
 class layers_in_a_list:
     """The layers lie in a plain list, where the module doesn't see them: they are used and never trained."""
 
-    fails = ["layers", "sorting"]
+    fails = ["layers", "sorting", "device"]
     hint = "How would `model.parameters()` come upon what lies in a list? Which container of `nn` is made for modules?"
 
     class Transformer(nn.Module):
@@ -424,7 +424,7 @@ class probabilities_for_logits:
 class last_guess_only:
     """The model returns the logits after the last word only."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "A text of 7 words is 6 guesses to learn from. Where are the others?"
 
     class Transformer(nn.Module):
@@ -447,7 +447,7 @@ class last_guess_only:
 class logits_of_the_width:
     """The model returns the words as its layers leave them, `d_model` numbers wide, and no logit for any word."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "How many numbers come out after each word, and how many words are there to choose from?"
 
     class Transformer(nn.Module):
