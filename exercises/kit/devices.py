@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 
 import torch
 from torch import Tensor
@@ -40,6 +41,7 @@ NAMES = {"mm": "matmul", "bmm": "matmul", "addmm": "linear", "lift_fresh": "tens
 PLACES = re.compile(r" \([^)]*\)")
 # What torch says, of meta and of a GPU alike, where it looks before any operation is there to be seen.
 TORCHS_OWN = re.compile(r"same device|device type tensor to numpy")
+TO_NUMPY = "NumPy knows the CPU only, and a tensor that lies elsewhere was handed to it"
 
 
 class TensorsApart(RuntimeError):
@@ -87,6 +89,12 @@ class _Numbers:
 class _EachOperation:
     """What `OneDevice` does; a class apart, because torch wraps what a mode defines itself, and to call that imports its compiler."""
 
+    def __init__(self):
+        super().__init__()
+        self._numbers = _Numbers()
+        self._origins = WeakIdKeyDictionary()  # by storage, which views share
+        self._calls = 0
+
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         name, kwargs = function.overloadpacket.__name__, kwargs or {}
         if name == ATTENTION_KERNEL:
@@ -114,28 +122,10 @@ class _EachOperation:
 
         result = function(*tree_map(here, args), **tree_map(here, kwargs))
         asked_for = kwargs.get("device")
-        if asked_for.type == META if asked_for else inputs and not given[0] is result:
+        if asked_for.type == META if asked_for else inputs and given[0] is not result:
             return tree_map(there, result)
         self._remember(result, name, given)
         return result
-
-
-class OneDevice(_EachOperation, TorchDispatchMode):
-    """Within it, what a GPU refuses raises `TensorsApart`, with a sentence that says which tensor stayed on the CPU.
-
-    Written by hand: FakeTensorMode of torch knows the same rules but no numbers, and to import it takes 0.9 seconds and 71 MB (torch
-    2.13, with sympy). So does the first computation on meta itself, which is why nothing is computed there.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self._numbers = _Numbers()
-        self._origins = WeakIdKeyDictionary()  # by storage, which views share
-        self._call = 0
-
-    def __enter__(self):
-        self._call += 1
-        return super().__enter__()
 
     def settled(self, result):
         """Return a result as it is; raises `TensorsApart` where some of it does not lie where the inputs do."""
@@ -149,15 +139,27 @@ class OneDevice(_EachOperation, TorchDispatchMode):
         for made in tree_leaves(result):
             if isinstance(made, Tensor) and (storage := made.untyped_storage()) not in self._origins:
                 inherited = (self._origins.get(each.untyped_storage()) for each in given)
-                self._origins[storage] = next(filter(None, inherited), None) or _Origin(_plainly(name), _place(), self._call)
+                self._origins[storage] = next(filter(None, inherited), None) or _Origin(_plainly(name), _place(), self._calls)
 
     def _about(self, tensor: Tensor) -> str:
         origin = self._origins.get(tensor.untyped_storage())
         if origin is None:
             return "a tensor that lay on the CPU before the call"
         place = f" ({origin.place})" if origin.place else ""
-        stayed = "" if origin.call == self._call else ", and that did not move along with the module,"
+        stayed = "" if origin.call == self._calls else ", and that stayed there,"
         return f"a tensor that {origin.maker} made on the CPU{place}{stayed}"
+
+
+class OneDevice(_EachOperation, TorchDispatchMode):
+    """Within it, what a GPU refuses raises `TensorsApart`, with a sentence that says which tensor stayed on the CPU.
+
+    Written by hand: FakeTensorMode of torch knows the same rules but no numbers, and takes 0.9 seconds and 71 MB to import (torch 2.13). The
+    first computation on meta itself imports as much, torch's compiler and sympy, which is why nothing is computed there.
+    """
+
+    def __enter__(self):
+        self._calls += 1
+        return super().__enter__()
 
 
 def _left_behind(name: str, is_mutable: bool, args: tuple, given: list[Tensor]) -> Tensor | None:
@@ -171,12 +173,12 @@ def _left_behind(name: str, is_mutable: bool, args: tuple, given: list[Tensor]) 
 
 
 def _plainly(name: str) -> str:
-    return NAMES.get(name, name.strip("_"))
+    return NAMES.get(name, name.strip("_").removeprefix("native_"))
 
 
 def _place() -> str:
     """Return the line of a learner's code that is being run, or nothing where it is none of theirs."""
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None and not is_learners(frame.f_code.co_filename):
         frame = frame.f_back
     return f"in {frame.f_code.co_name}, line {frame.f_lineno}" if frame else ""
@@ -201,7 +203,8 @@ def expect_device(learner, ask: Callable, shape: tuple[int, ...]) -> None:
 
 
 def _apart(error: Raised) -> Wrong:
-    reason = error.text + (f" ({error.where})" if error.where else "")
+    text = TO_NUMPY if "numpy" in error.text else error.text
+    reason = text + (f" ({error.where})" if error.where else "")
     wrong = Wrong("device", reason, redacted="a tensor lies on the CPU, and the inputs lie on another device")
     wrong.known_by = PLACES.sub("", reason)  # lines are different in every notebook
     return wrong

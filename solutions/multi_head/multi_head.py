@@ -310,3 +310,45 @@ check("device")
 #    buffers, not a tensor that is merely kept in an attribute. Plain numbers and `-math.inf` lie nowhere, and go everywhere.
 # 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`). Keep it with
 #    `self.register_buffer`, or as a parameter where it is trained.
+
+# %% [markdown]
+# ## How fast it is
+#
+# The last cell gives no points. It times your function on longer and longer texts, beside torch's own attention between the same
+# matrices: on the CPU and, where there is one, on a GPU. Both axes are logarithmic, so a line that goes up two steps for one to the
+# right belongs to work that grows with the square of the length. Torch's own never holds all the scores at once. Where do the
+# lines part?
+
+# %% try="race"
+from matplotlib import pyplot as plt
+from torch.nn import functional as F
+from torch.utils.benchmark import Timer
+
+# Every word of the figure, in one place.
+LABELS = {"yours": "yours, {}", "torchs": "torch's own, {}", "words": "words", "time": "milliseconds a call", "none": "There is no GPU here: this is the CPU alone."}
+LENGTHS, WIDTH, HEADS = (64, 128, 256, 512, 1024), 256, 8
+LOOKS = {("yours", "cpu"): "C0o-", ("torchs", "cpu"): "C1s-", ("yours", "cuda"): "C0o--", ("torchs", "cuda"): "C1s--"}
+
+
+def torchs_own(query, key, value, w_query, w_key, w_value, w_output, num_heads):
+    heads = (split_heads(x, num_heads) for x in (query @ w_query, key @ w_key, value @ w_value))
+    return merge_heads(F.scaled_dot_product_attention(*heads)) @ w_output
+
+
+def milliseconds(attention, words: int, device: str) -> float:
+    """Return what a call takes: the median of as many as fit into a tenth of a second."""
+    x, weights = torch.randn(1, words, WIDTH, device=device), torch.randn(4, WIDTH, WIDTH, device=device) / WIDTH**0.5
+    call = Timer("attention(x, x, x, *weights, heads)", globals={"attention": attention, "x": x, "weights": weights, "heads": HEADS})
+    return 1000 * call.blocked_autorange(min_run_time=0.1).median
+
+
+for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+    for name, attention in (("yours", multi_head_attention), ("torchs", torchs_own)):
+        took = [milliseconds(attention, words, device) for words in LENGTHS]
+        plt.loglog(LENGTHS, took, LOOKS[name, device], base=2, label=LABELS[name].format(device))
+plt.xlabel(LABELS["words"])
+plt.ylabel(LABELS["time"])
+plt.legend()
+plt.show()
+if not torch.cuda.is_available():
+    print(LABELS["none"])
