@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .classify import is_learners
@@ -99,7 +99,7 @@ class _EachOperation:
         name, kwargs = function.overloadpacket.__name__, kwargs or {}
         if name == ATTENTION_KERNEL:
             return 0
-        given = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
+        given = list(_tensors((args, tuple(kwargs.values()))))
         behind = _left_behind(name, function._schema.is_mutable, args, given)
         if behind is not None:
             raise TensorsApart(f"{self._about(behind)} meets one on another device in {_plainly(name)}")
@@ -120,10 +120,10 @@ class _EachOperation:
         def there(value):
             return self._numbers.moved(value, inputs) if isinstance(value, Tensor) else value
 
-        result = function(*tree_map(here, args), **tree_map(here, kwargs))
+        result = function(*_mapped(here, args), **{name: _mapped(here, each) for name, each in kwargs.items()})
         asked_for = kwargs.get("device")
         if asked_for.type == META if asked_for else inputs and given[0] is not result:
-            return tree_map(there, result)
+            return _mapped(there, result)
         self._remember(result, name, given)
         return result
 
@@ -136,8 +136,8 @@ class _EachOperation:
 
     def _remember(self, result, name: str, given: list[Tensor]) -> None:
         """Keep for each tensor that was made on the CPU where it comes from: from where the first of what it was made of did."""
-        for made in tree_leaves(result):
-            if isinstance(made, Tensor) and (storage := made.untyped_storage()) not in self._origins:
+        for made in _tensors(result):
+            if (storage := made.untyped_storage()) not in self._origins:
                 inherited = (self._origins.get(each.untyped_storage()) for each in given)
                 self._origins[storage] = next(filter(None, inherited), None) or _Origin(_plainly(name), _place(), self._calls)
 
@@ -160,6 +160,19 @@ class OneDevice(_EachOperation, TorchDispatchMode):
     def __enter__(self):
         self._calls += 1
         return super().__enter__()
+
+
+def _mapped(change: Callable, value):
+    """Return arguments or results of an operation, lists and tuples at most, with each changed; `tree_map` takes longer than all the rest."""
+    return type(value)([_mapped(change, each) for each in value]) if isinstance(value, (list, tuple)) else change(value)
+
+
+def _tensors(value) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
 
 
 def _left_behind(name: str, is_mutable: bool, args: tuple, given: list[Tensor]) -> Tensor | None:

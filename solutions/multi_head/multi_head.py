@@ -325,7 +325,7 @@ from torch.nn import functional as F
 from torch.utils.benchmark import Timer
 
 # Every word of the figure, in one place.
-LABELS = {"yours": "yours, {}", "torchs": "torch's own, {}", "words": "words", "time": "milliseconds a call", "none": "There is no GPU here: this is the CPU alone."}
+LABELS = {"yours": "yours, {}", "torchs": "torch's own, {}", "cpu": "CPU", "cuda": "GPU", "words": "words", "time": "milliseconds a call", "none": "There is no GPU here: this is the CPU alone."}
 LENGTHS, WIDTH, HEADS = (64, 128, 256, 512, 1024), 256, 8
 LOOKS = {("yours", "cpu"): "C0o-", ("torchs", "cpu"): "C1s-", ("yours", "cuda"): "C0o--", ("torchs", "cuda"): "C1s--"}
 
@@ -345,7 +345,7 @@ def milliseconds(attention, words: int, device: str) -> float:
 for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
     for name, attention in (("yours", multi_head_attention), ("torchs", torchs_own)):
         took = [milliseconds(attention, words, device) for words in LENGTHS]
-        plt.loglog(LENGTHS, took, LOOKS[name, device], base=2, label=LABELS[name].format(device))
+        plt.loglog(LENGTHS, took, LOOKS[name, device], base=2, label=LABELS[name].format(LABELS[device]))
 plt.xlabel(LABELS["words"])
 plt.ylabel(LABELS["time"])
 plt.legend()

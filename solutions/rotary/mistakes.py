@@ -525,8 +525,8 @@ class columns_moved_by_32_bits:
         return weight @ torch.eye(weight.shape[1])[:, order]
 
 
-class places_on_the_cpu:
-    """Places and speeds were counted on the CPU, and so the angles lie there."""
+class counted_on_the_cpu:
+    """Places or speeds were counted on the CPU, wherever the words lie."""
 
     fails = ["device"]
     hint = "`torch.arange` does not know where your words lie. Who tells it?"
@@ -535,22 +535,6 @@ class places_on_the_cpu:
         tokens, d_k = x.shape[-2:]
         speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
         angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64), speeds)
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        a, b = x[..., 0::2], x[..., 1::2]
-        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
-
-
-class speeds_on_the_cpu:
-    """The places lie where the words do, but the speeds were counted on the CPU."""
-
-    fails = ["device"]
-    hint = "An angle is a place times a speed. Where does each of the two lie?"
-
-    def rotate(x, start=0, theta=10_000.0):
-        tokens, d_k = x.shape[-2:]
-        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
-        places = torch.arange(start, start + tokens, dtype=torch.float64, device=x.device)
-        angles = places[:, None] * speeds
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
