@@ -18,7 +18,7 @@ from ..exercise.test_file import needed
 
 HANDOUT = ROOT / "autograder" / "authoring" / "handout"
 KIT = ROOT / "autograder" / "kit"
-NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "numpy", "pytest", "torch")
+NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "matplotlib", "numpy", "pytest", "torch")
 
 
 def handout() -> dict[str, str]:

@@ -8,6 +8,7 @@ from importlib import import_module
 
 MODULES = {
     "cost": ["expect_memory", "expect_ratio", "expect_slope"],
+    "devices": ["expect_device"],
     "draw": ["Draw"],
     "compare": ["expect", "expect_gradient", "expect_trained"],
     "learner": ["Learner"],

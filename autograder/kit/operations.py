@@ -8,6 +8,7 @@ numbers, text, tuples, and handles for everything that has to stay where it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from .classify import classify
 from .cost import Cost, measure
+from .devices import META, OneDevice
 from .outcome import NoAnswer, Stopped
 from .proxy import ImplementationProxy
 
@@ -46,11 +48,12 @@ class Operations:
         self._namespace = namespace
         self._kept: list = []
         self._guard = guard
+        self._one_device = OneDevice()
         self._missing = missing or {}  # names that a cell should have defined, with the reason why it did not
 
     def call(self, target, args: tuple, kwargs: dict, device: str | None = None):
         """Return what the target returns, in plain form."""
-        with self._watched():
+        with self._watched(), self._one_device if device == META else nullcontext():
             return self._plain(self._run(target, args, kwargs, device))
 
     def unchanged(self, target, args: tuple, kwargs: dict, device: str | None = None) -> tuple[object, tuple[str, ...]]:
@@ -168,8 +171,10 @@ class Operations:
         # be recognised, and no answer is right by luck. Random numbers outside a call are not affected.
         with torch.random.fork_rng(devices=[]):
             # torch.manual_seed records the stack for each kind of device, which costs more than the rest of a call.
-            torch.manual_seed(0) if device else torch.default_generator.manual_seed(0)
+            torch.default_generator.manual_seed(0) if device in (None, META) else torch.manual_seed(0)
             result = function(*args, **kwargs)
+        if device == META:
+            self._one_device.settled(result)
         return result.to(device) if device and isinstance(result, nn.Module) else result
 
     def _object(self, target):

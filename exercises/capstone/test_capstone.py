@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from kit import expect, visible
+from kit import expect, expect_device, visible
 from kit.outcome import Wrong
 
 SIZES = {"vocabulary": 23, "length": 7, "d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
@@ -109,6 +109,13 @@ def test_every_parameter_has_a_part(learner):
 def test_fresh_model_is_not_sure(learner):
     """Nobody has told the model anything yet, and it is sure of some words. With 97 words of equal probability the loss is log(97) = 4.6. How large are the numbers that your logits are made of?"""
     _expect_unsure(learner, _tokens(4, 7) * 4, vocabulary=97)
+
+
+@visible("device")
+def test_model_on_another_device(learner):
+    """The model was moved to another device, such as a GPU, and the text is there too. Which tensor did not move along, or is made on the CPU?"""
+    tokens = torch.arange(10).reshape(2, 5)
+    expect_device(learner, lambda there: there.Transformer(19, 7, 12, 3, 10, 2)(tokens), (2, 5, 19))
 
 
 @visible("shift")

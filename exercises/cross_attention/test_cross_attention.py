@@ -7,7 +7,7 @@ sequences are equally wide, so that a mistake gives an output to look at and not
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_trained, visible
+from kit import expect, expect_device, expect_trained, visible
 
 NEAREST = torch.tensor([[1.0], [2.0], [3.0]]).log()  # matches of a 1 whose shares are 1/6, 2/6 and 3/6
 
@@ -203,6 +203,14 @@ def test_module_of_64_bits(learner):
 def test_context_can_learn_too(learner, draw):
     """Other layers may have made the words that ask and the context. Does a gradient leave the module for both, or is one cut off on the way?"""
     _expect_gradients_of_words(learner, draw, 3, 5, _weights(draw, 5, 5, 2, 3))
+
+
+@visible("device")
+def test_reading_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and so were words and mask. Which tensor did not move along, or is made on the CPU?"""
+    x, context = draw(2, 5, 7), draw(2, 3, 11)
+    for masks in ((), (draw.mask(5, 3),)):
+        expect_device(learner, lambda there: there.CrossAttention(7, 11, 2, 13)(x, context, *masks), (2, 5, 13))
 
 
 @visible("text_reads")

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from kit import expect, expect_trained, visible
+from kit import expect, expect_device, expect_trained, visible
 from kit.outcome import known_by
 
 LOUD = 2.0**20  # a power of two: no digit is lost
@@ -353,6 +353,14 @@ def test_layer_of_64_bits(learner):
 def test_words_can_learn_too(learner, draw):
     """Below this layer there may be another one that made the words. Does a gradient go back to it on both ways, around the sublayers and through them?"""
     _expect_gradients_of_words(learner, draw, 2, 4)
+
+
+@visible("device")
+def test_layer_on_another_device(learner, draw):
+    """The layer was moved to another device, such as a GPU, and so were words and mask. Which tensor did not move along, or is made on the CPU?"""
+    x, mask = draw(2, 5, 6), torch.ones(5, 5, dtype=torch.bool).tril()
+    for masks, more in (((), {}), ((mask,), {"norm_first": True}), ((mask,), {"dropout": 0.5})):
+        expect_device(learner, lambda there: there.EncoderLayer(6, 3, 13, **more)(x, *masks), (2, 5, 6))
 
 
 def _norm(learner, words):

@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from kit import expect, expect_gradient, expect_trained, visible
+from kit import expect, expect_device, expect_gradient, expect_trained, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -221,11 +221,32 @@ def test_thirds_in_double_precision(learner):
     expect(matrix, ninth, "matrix")
 
 
+@visible("device")
+def test_network_on_another_device(learner, draw):
+    """The network was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    expect_device(learner, lambda there: there.FeedForward(5, 7)(draw(2, 3, 5)), (2, 3, 5))
+
+
+@visible("device")
+def test_functions_on_another_device(learner, draw):
+    """Words, matrices and biases lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    units, layers = (draw(2, 3, 5), draw(5, 7), draw(7)), _layers(draw, 5, 7)
+    expect_device(learner, lambda there: there.hidden_weights(*units), (2, 3, 7))
+    expect_device(learner, lambda there: there.always_off(*units), (7,))
+    for part, shape in enumerate(((5, 5), (5,))):
+        expect_device(learner, lambda there: there.fold.pair(**layers)[part], shape)
+
+
 def _expect_reached(learner, part: int, names: list[str]) -> None:
     """Expect a gradient of the folded matrix (part 0), or of the folded bias (part 1), at each of these."""
     came = learner.fold.gradients(**TWO_LAYERS, wrt=names, pick=part)
     reached = tuple(name for name, gradient in zip(names, came) if gradient is not None and bool(gradient.any()))
     expect(reached, tuple(names), "inputs of fold that a gradient reaches")
+
+
+def _layers(draw, d_model: int, d_ff: int) -> dict:
+    shapes = {"w1": (d_model, d_ff), "b1": (d_ff,), "w2": (d_ff, d_model), "b2": (d_model,)}
+    return {name: draw(*shape, scale=0.5) for name, shape in shapes.items()}
 
 
 def _network(learner, weights: dict):

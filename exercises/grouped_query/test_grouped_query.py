@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_gradient, expect_trained, visible
+from kit import expect, expect_device, expect_gradient, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 
@@ -201,6 +201,22 @@ def test_matrices_that_others_still_need(learner):
     weight = torch.tensor([[1.0, 3.0, 5.0, 9.0], [2.0, 4.0, 8.0, 6.0]], dtype=torch.float64) / 3
     for call in (learner.pool_heads.strided, learner.pool_heads.unchanged):
         expect(call(weight, 4, 2), torch.tensor([[2.0, 7.0], [3.0, 7.0]], dtype=torch.float64) / 3, "matrix")
+
+
+@visible("device")
+def test_heads_on_another_device(learner, draw):
+    """Queries, keys, values and mask lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    query, key = draw(2, 6, 3, 4), draw(2, 2, 5, 4)
+    for masks in ((), (torch.ones(3, 5).tril().bool(),)):
+        expect_device(learner, lambda there: there.grouped_attention(query, key, key, *masks), (2, 6, 3, 4))
+
+
+@visible("device")
+def test_module_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    x = draw(2, 5, 8)
+    for masks in ((), (torch.ones(5, 5).tril().bool(),)):
+        expect_device(learner, lambda there: there.GroupedQueryAttention(8, 4, 2)(x, *masks), (2, 5, 8))
 
 
 def _refusal(learner, num_heads: int, num_kv_heads: int) -> str:

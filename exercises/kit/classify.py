@@ -34,5 +34,10 @@ def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    mine = [f for f in frames if "ipykernel" in f.filename or f.filename.startswith("<")]
+    mine = [f for f in frames if is_learners(f.filename)]
     return f"in {mine[-1].name}, line {mine[-1].lineno}" if mine else ""
+
+
+def is_learners(filename: str) -> bool:
+    """Return whether code from this file is a learner's: a cell, and no file."""
+    return "ipykernel" in filename or filename.startswith("<")

@@ -7,7 +7,7 @@ module leaves behind can tell `attend_last` what to answer.
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from kit import expect, expect_trained, visible
+from kit import expect, expect_device, expect_trained, visible
 from kit.operations import Object
 from kit.outcome import Stopped, Wrong
 
@@ -147,6 +147,26 @@ def test_work_as_torch_counts_it(learner):
     for n, d in ((2, 3), (5, 7)):
         expect(_whole(learner.decoding_work(n, d, True)), _counted(n, d, True), "multiply-adds with the cache")
         expect(_whole(learner.decoding_work(n, d, False)), _counted(n, d, False), "multiply-adds without it")
+
+
+@visible("device")
+def test_pieces_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    first, last = draw(2, 2, 5), draw(2, 1, 5)
+
+    def read(there):
+        module = there.CachedAttention(5, 3)
+        module(first)
+        return module(last)
+
+    expect_device(learner, read, (2, 1, 3))
+
+
+@visible("device")
+def test_attention_on_another_device(learner, draw):
+    """Queries, keys and values lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    query, keys, values = draw(2, 2, 3), draw(2, 5, 3), draw(2, 5, 7)
+    expect_device(learner, lambda there: there.attend_last(query, keys, values), (2, 2, 7))
 
 
 def _drawn(draw, d_model: int, d_k: int) -> list[torch.Tensor]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from kit import expect, expect_memory, expect_slope, visible
+from kit import expect, expect_device, expect_memory, expect_slope, visible
 from kit.outcome import known_by
 
 NEAREST = torch.tensor([[1.0], [2.0], [3.0], [4.0]]).log()  # scores whose weights are 1/10 to 4/10
@@ -341,6 +341,30 @@ def test_cost_of_the_features(learner, draw):
 def test_cost_of_looking_back(learner, draw):
     """Each word adds one key to the sum of the word before. Which of your tensors has an axis for all queries and another for all keys?"""
     _expect_linear(learner.linear_attention, draw, _rows_linear, causal=True)
+
+
+@visible("device")
+def test_chunks_on_another_device(learner, draw):
+    """Queries, keys, values and mask lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    inputs = draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 7)
+    for masks in ((), (draw.mask(3, 5),)):
+        expect_device(learner, lambda there: there.chunked_attention(*inputs, 2, *masks), (2, 3, 7))
+
+
+@visible("device")
+def test_window_on_another_device(learner, draw):
+    """Queries, keys and values lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    inputs = draw(2, 5, 4), draw(2, 5, 4), draw(2, 5, 7)
+    for causal in (False, True):
+        expect_device(learner, lambda there: there.local_attention(*inputs, 2, causal), (2, 5, 7))
+
+
+@visible("device")
+def test_features_on_another_device(learner, draw):
+    """Queries, keys and values lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    inputs = draw(2, 5, 4), draw(2, 5, 4), draw(2, 5, 7)
+    for causal in (False, True):
+        expect_device(learner, lambda there: there.linear_attention(*inputs, causal), (2, 5, 7))
 
 
 def _full(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:

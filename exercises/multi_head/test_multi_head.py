@@ -2,7 +2,7 @@
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_ratio, expect_trained, visible
+from kit import expect, expect_device, expect_ratio, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
@@ -336,6 +336,22 @@ def test_module_of_64_bits(learner):
 def test_words_can_learn_too(learner, draw):
     """Other layers may have made the words that ask and those that answer. Does a gradient leave the module for all of them, or is one cut off on the way?"""
     _expect_gradients_of_words(learner, draw, 3)
+
+
+@visible("device")
+def test_attention_on_another_device(learner, draw):
+    """The words, the matrices and the mask lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    query, key, weights = draw(2, 3, 6), draw(2, 5, 6), _weights(draw, 6)
+    for mask in (None, draw.mask(3, 5)):
+        expect_device(learner, lambda there: _attend(there, query, key, key, weights, 3, mask), (2, 3, 6))
+
+
+@visible("device")
+def test_module_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    x = draw(2, 5, 6)
+    for masks in ({}, {"mask": draw.mask(2, 5, 5)}):
+        expect_device(learner, lambda there: there.MultiHeadAttention(6, 3)(x, **masks), (2, 5, 6))
 
 
 def _weights(draw, d_model: int, scale: float = 0.5) -> dict:

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from kit import expect, expect_gradient, expect_trained, visible
+from kit import expect, expect_device, expect_gradient, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong, known_by
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
@@ -199,6 +199,27 @@ def test_every_number_of_the_table_learns(learner, draw):
 def test_four_words_for_three_places(learner):
     """Nothing was learned for a fourth place. What should a caller be told, and by which error, when a sentence is longer than the table?"""
     expect(_refusal(learner.LearnedPositions(3, 2), torch.zeros(1, 4, 2)), REFUSED, "error")
+
+
+@visible("device")
+def test_places_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Where does its table lie?"""
+    x = draw(3, 5, 6)
+    expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 5, 6))
+
+
+@visible("device")
+def test_more_places_on_another_device(learner, draw):
+    """The module was moved to another device, and the sentence is longer than its table. Where do the other places lie?"""
+    x = draw(3, 11, 6)
+    expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 11, 6))
+
+
+@visible("device")
+def test_learned_places_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    x = draw(2, 5, 3)
+    expect_device(learner, lambda there: there.LearnedPositions(7, 3)(x), (2, 5, 3))
 
 
 def _one_hand(places) -> torch.Tensor:

@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_gradient, visible
+from kit import expect, expect_device, expect_gradient, visible
 from kit.outcome import Stopped, Wrong
 
 
@@ -160,6 +160,13 @@ def test_matrices_that_others_still_need(learner):
     weight = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
     for call in (learner.neighbours_to_halves.strided, learner.neighbours_to_halves.unchanged):
         expect(call(weight), weight[:, [0, 2, 1, 3]], "matrix")
+
+
+@visible("device")
+def test_turn_on_another_device(learner, draw):
+    """The words lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    x = draw(3, 5, 6)
+    expect_device(learner, lambda there: there.rotate(x, 2), (3, 5, 6))
 
 
 def _to_the_right(tokens: int, d_k: int) -> torch.Tensor:

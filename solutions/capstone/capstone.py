@@ -57,6 +57,8 @@ torch.set_num_threads(1)  # on tensors as small as these, several cores wait for
 # * What the model says after a token depends on that token, on those before it and on their order, and on nothing else: not on
 #   later tokens, not on how many there are, not on the other texts of the batch.
 # * Each layer has parameters of its own, $4 d_{\text{model}}^2 + 2 d_{\text{model}} d_{\text{ff}}$ or more, and every parameter is trained.
+# * A model that is moved to another device, as by `model.to("cuda")`, reads texts that lie there: what it makes or keeps lies where they
+#   do. The check `device` needs no GPU.
 # * A fresh model is not sure of anything. If all words had the same probability, the loss would be $\log$ of their number; that of
 #   a fresh model is within 1 of it.
 #
@@ -120,7 +122,7 @@ class Layer(nn.Module):
 # %% check="logits" points=1
 check("logits")
 
-# %% check="past" points=3
+# %% check="past" points=2
 check("past")
 
 # %% [markdown] tags=["hints"]
@@ -169,6 +171,15 @@ check("start")
 #    product of `d_model` of them is large. Without a norm, what the layers add makes it larger still.
 # 3. Let the last step be a norm and then an `nn.Linear`, whose fresh numbers are small. If you use the embedding a
 #    second time there, begin with much smaller numbers in it.
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The text is on a GPU. Which tensors take part in your model that are neither tokens nor parameters?
+# 2. Places that `torch.arange` counts, and a mask that `torch.ones` makes, lie on the CPU, unless told otherwise. And a model that is moved
+#    takes its parameters and buffers along, not a tensor that it merely keeps in an attribute.
+# 3. `torch.arange` and `torch.ones` take `device=tokens.device`. Keep a table of sinusoids with `self.register_buffer`.
 
 # %% [markdown]
 # ## The loss

@@ -110,7 +110,7 @@ class mask_upside_down:
 
         def look(self, x):
             heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
-            mask = torch.ones(x.shape[1], x.shape[1]).triu().bool()
+            mask = x.new_ones(x.shape[1], x.shape[1]).triu().bool()
             return self.to_output(F.scaled_dot_product_attention(*heads, mask).transpose(1, 2).flatten(start_dim=2))
 
 
@@ -137,7 +137,7 @@ class mask_hides_the_word_itself:
             heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
             query, key, value = heads
             scores = query @ key.mT / query.shape[-1] ** 0.5
-            seen = torch.ones(x.shape[1], x.shape[1]).tril(-1).bool()
+            seen = x.new_ones(x.shape[1], x.shape[1]).tril(-1).bool()
             weights = scores.masked_fill(~seen, -math.inf).softmax(dim=-1)
             return self.to_output((weights @ value).transpose(1, 2).flatten(start_dim=2))
 
@@ -221,7 +221,7 @@ class norm_over_the_batch:
 class mask_of_full_length:
     """The mask has the size of the longest text, and shorter texts don't fit it."""
 
-    fails = ["logits", "past", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "How many words does the text have that is just being read? Which part of the mask belongs to them?"
 
     class Layer(nn.Module):
@@ -355,7 +355,7 @@ class layers_are_one:
 class layers_in_a_list:
     """The layers lie in a plain list, where the module doesn't see them: they are used and never trained."""
 
-    fails = ["layers", "sorting"]
+    fails = ["layers", "sorting", "device"]
     hint = "How would `model.parameters()` come upon what lies in a list? Which container of `nn` is made for modules?"
 
     class Transformer(nn.Module):
@@ -424,7 +424,7 @@ class probabilities_for_logits:
 class last_guess_only:
     """The model returns the logits after the last word only."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "A text of 7 words is 6 guesses to learn from. Where are the others?"
 
     class Transformer(nn.Module):
@@ -447,7 +447,7 @@ class last_guess_only:
 class logits_of_the_width:
     """The model returns the words as its layers leave them, `d_model` numbers wide, and no logit for any word."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "How many numbers come out after each word, and how many words are there to choose from?"
 
     class Transformer(nn.Module):
@@ -767,3 +767,77 @@ class shown_the_beginning:
                 logits = model(text[:, : model.length])
                 text = torch.cat([text, logits[:, -1].argmax(dim=-1, keepdim=True)], dim=1)
         return text
+
+
+class places_counted_on_the_cpu:
+    """The places whose vectors are looked up were counted on the CPU."""
+
+    fails = ["device"]
+    hint = "An embedding is asked where its table lies. Where does `torch.arange` count?"
+
+    class Transformer(nn.Module):
+        def __init__(self, vocabulary, length, d_model, num_heads, d_ff, num_layers):
+            super().__init__()
+            self.length = length
+            self.words = nn.Embedding(vocabulary, d_model)
+            self.places = nn.Embedding(length, d_model)
+            self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
+            self.norm = nn.LayerNorm(d_model)
+            self.to_logits = nn.Linear(d_model, vocabulary)
+
+        def forward(self, tokens):
+            x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+            for layer in self.layers:
+                x = layer(x)
+            return self.to_logits(self.norm(x))
+
+
+class sinusoids_that_are_no_buffer:
+    """A table of sinusoids was kept in a plain attribute, which stays behind when the model is moved."""
+
+    fails = ["device"]
+    hint = "`model.to` moves parameters and buffers. How does a table become a buffer?"
+
+    class Transformer(nn.Module):
+        def __init__(self, vocabulary, length, d_model, num_heads, d_ff, num_layers):
+            super().__init__()
+            self.length = length
+            self.words = nn.Embedding(vocabulary, d_model)
+            angles = torch.arange(length)[:, None] * 10_000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+            self.places = torch.cat([angles.sin(), angles.cos()], dim=1)
+            self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
+            self.norm = nn.LayerNorm(d_model)
+            self.to_logits = nn.Linear(d_model, vocabulary)
+
+        def forward(self, tokens):
+            x = self.words(tokens) + self.places[: tokens.shape[1]]
+            for layer in self.layers:
+                x = layer(x)
+            return self.to_logits(self.norm(x))
+
+
+class mask_on_the_cpu:
+    """The causal mask was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.ones` does not know where your words lie. Who tells it?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = num_heads
+            self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = x + self.look(self.norm1(x))
+            return x + self.feed_forward(self.norm2(x))
+
+        def look(self, x):
+            query, key, value = (y.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for y in self.to_heads(x).chunk(3, dim=-1))
+            mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return self.to_output((weights @ value).transpose(1, 2).flatten(start_dim=2))

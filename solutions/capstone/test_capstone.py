@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.kit import expect, hidden, visible
+from autograder.kit import expect, expect_device, hidden, visible
 from autograder.kit.outcome import Wrong
 
 SIZES = {"vocabulary": 23, "length": 7, "d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
@@ -164,6 +164,13 @@ def test_fresh_model_is_not_sure(learner):
 def test_fresh_model_of_another_size_is_not_sure(learner, draw):
     """A fresh model guesses. How large are its logits, and does that depend on the width?"""
     _expect_unsure(learner, draw.integers(0, 53, 5, 7), vocabulary=53, d_model=32, num_heads=4)
+
+
+@visible("device")
+def test_model_on_another_device(learner):
+    """The model was moved to another device, such as a GPU, and the text is there too. Which tensor did not move along, or is made on the CPU?"""
+    tokens = torch.arange(10).reshape(2, 5)
+    expect_device(learner, lambda there: there.Transformer(19, 7, 12, 3, 10, 2)(tokens), (2, 5, 19))
 
 
 @visible("shift")

@@ -35,7 +35,7 @@ class first_transformer:
             b, t, d = x.shape
             q, k, v = (project(x).view(b, t, self.h, self.d_k).transpose(1, 2) for project in (self.q, self.k, self.v))
             scores = q @ k.transpose(-1, -2) / math.sqrt(self.d_k)
-            scores = scores + torch.triu(torch.full((t, t), -1e9), diagonal=1)
+            scores = scores + torch.triu(x.new_full((t, t), -1e9), diagonal=1)
             mixed = (torch.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(b, t, d)
             x = self.norms[0](x + self.o(mixed))
             return self.norms[1](x + self.narrow(F.gelu(self.wide(x))))
@@ -90,7 +90,7 @@ class ready_made_attention:
         def forward(self, tokens):
             count = tokens.shape[-1]
             x = self.token_table[tokens] + self.place_table[:, :count]
-            hidden = nn.Transformer.generate_square_subsequent_mask(count).bool()
+            hidden = nn.Transformer.generate_square_subsequent_mask(count, device=x.device).bool()
             for norm, look, think in zip(self.norms, self.looks, self.thinks):
                 normed = norm(x)
                 x = x + look(normed, normed, normed, attn_mask=hidden, need_weights=False)[0]
@@ -139,7 +139,7 @@ class with_dropout:
             self.dropout = nn.Dropout(0.05)
 
         def forward(self, tokens):
-            x = self.dropout(self.words(tokens) + self.places(torch.arange(tokens.shape[1])))
+            x = self.dropout(self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device)))
             for layer in self.layers:
                 x = x + self.dropout(layer(x) - x)
             return self.to_logits(self.norm(x))
@@ -193,7 +193,7 @@ class of_today:
             seen = self.norm1(x)
             query, key, value = (torch.einsum("btm,hmd->bhtd", seen, w) for w in (self.w_query, self.w_key, self.w_value))
             scores = torch.einsum("bhqd,bhkd->bhqk", turned(query), turned(key)) * query.shape[-1] ** -0.5
-            places = torch.arange(x.shape[1])
+            places = torch.arange(x.shape[1], device=x.device)
             weights = scores.masked_fill(places > places[:, None], -math.inf).softmax(-1)
             x = x + torch.einsum("bhqk,bhkd,hdm->bqm", weights, value, self.w_output)
             seen = self.norm2(x)
@@ -201,7 +201,7 @@ class of_today:
 
     def turned(x):
         half = x.shape[-1] // 2
-        angle = torch.arange(x.shape[-2])[:, None] * 100.0 ** (-torch.arange(half) / half)
+        angle = torch.arange(x.shape[-2], device=x.device)[:, None] * 100.0 ** (-torch.arange(half, device=x.device) / half)
         one, two = x[..., :half], x[..., half : 2 * half]
         return torch.cat([one * angle.cos() - two * angle.sin(), one * angle.sin() + two * angle.cos(), x[..., 2 * half :]], dim=-1)
 

@@ -51,6 +51,8 @@ from check import check, hint
 # * A word of `x` that may look at nothing gets an output of zeros, and sends back a gradient that is a number.
 # * Not only the matrices learn: `x` and `context` get a gradient too, for whatever made them.
 # * A module whose matrices have 64 bits returns 64 for words of 64.
+# * A module that is moved to another device, as by `module.to("cuda")`, reads words that lie there: what it makes or keeps lies where
+#   they do. The check `device` needs no GPU.
 # * Here and below, inputs stay as they were, and may lie in memory in any order, as after a transpose.
 #   Nothing depends on which sizes happen to be equal, nor on the call before.
 #
@@ -117,7 +119,7 @@ def set_weights(
 # 3. One of the three layers is called with `x`, the other two with `context`. For the product, swap the last two axes of
 #    the keys, counted from the end.
 
-# %% check="who_asks" points=3
+# %% check="who_asks" points=2
 check("who_asks")
 
 # %% check="scale" points=1
@@ -150,6 +152,16 @@ check("blind_row")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your `forward` that are neither words, nor a mask, nor matrices?
+# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and a module that is moved takes its parameters
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`), and keep it with
+#    `self.register_buffer`.
 
 # %% [markdown]
 # ## Both ways at once

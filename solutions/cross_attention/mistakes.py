@@ -8,7 +8,7 @@ from torch import nn
 class roles_exchanged:
     """The context asked and x answered."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "device"]
     hint = "The output has a row for each word that asks. How many rows should it have, and how many has yours?"
 
     class CrossAttention(nn.Module):
@@ -30,7 +30,7 @@ class roles_exchanged:
 class context_ignored:
     """The words of x read each other: queries, keys and values were all made of x."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "That is self-attention. Would your output change if the context were another one?"
 
     class CrossAttention(nn.Module):
@@ -52,7 +52,7 @@ class context_ignored:
 class values_from_x:
     """The keys were made of the context, but the values of x."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "Each score belongs to a word of the context. Whose value does its weight belong to?"
 
     class CrossAttention(nn.Module):
@@ -74,7 +74,7 @@ class values_from_x:
 class keys_from_x:
     """The values were made of the context, but the keys of x."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "A weight says how much of one value is taken. Whose key should its score come from?"
 
     class CrossAttention(nn.Module):
@@ -96,7 +96,7 @@ class keys_from_x:
 class context_asks_itself:
     """The queries were made of the context, which then read itself."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "The output has a row for each word that asks. Whose words are these?"
 
     class CrossAttention(nn.Module):
@@ -118,7 +118,7 @@ class context_asks_itself:
 class x_joins_the_context:
     """The words of x stood among the words that answer."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "device"]
     hint = "How many words may a word of x look at here, and how many columns have your scores?"
 
     class CrossAttention(nn.Module):
@@ -141,7 +141,7 @@ class x_joins_the_context:
 class keys_averaged:
     """The keys were averaged instead of the values, and the third matrix was never used."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "A key is what a word can be found by. What does the word give, once it is found?"
 
     class CrossAttention(nn.Module):
@@ -228,7 +228,7 @@ class output_squeezed:
 class output_and_weights:
     """The module returned the output and the weights, where the output alone is asked for."""
 
-    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains"]
+    fails = ["who_asks", "scale", "widths", "batch", "mask", "blind_row", "trains", "device"]
     hint = "The next layer takes one tensor. Which of your two is it?"
 
     class CrossAttention(nn.Module):
@@ -337,7 +337,7 @@ class scale_by_width_of_words:
 class one_width_for_both:
     """All three matrices were made for words as wide as those of x."""
 
-    fails = ["widths"]
+    fails = ["widths", "device"]
     hint = "Two of the three matrices multiply the context. How many rows must they have?"
 
     class CrossAttention(nn.Module):
@@ -359,7 +359,7 @@ class one_width_for_both:
 class one_packed_matrix:
     """One packed matrix served both sequences, as if they were equally wide."""
 
-    fails = ["widths"]
+    fails = ["widths", "device"]
     hint = "What multiplies x has d_query rows, what multiplies the context d_context. Which of the three can share a matrix?"
 
     class CrossAttention(nn.Module):
@@ -475,7 +475,7 @@ class mask_inverted:
 class mask_transposed:
     """The mask was laid out as context by x, where a row is a word of x."""
 
-    fails = ["mask", "blind_row"]
+    fails = ["mask", "blind_row", "device"]
     hint = "A row asks, a column answers. Which axis of the mask comes last?"
 
     class CrossAttention(nn.Module):
@@ -557,7 +557,7 @@ class mask_ignored:
 class mask_of_the_same_shape:
     """The mask picked entries of the scores, which works only if it has all of their axes."""
 
-    fails = ["mask"]
+    fails = ["mask", "device"]
     hint = "One mask may serve a whole batch, or every word that asks. Which operation spreads it over the axes that it does not have?"
 
     class CrossAttention(nn.Module):
@@ -634,7 +634,7 @@ class nan_in_the_gradient:
             query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
             scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
             if mask is not None:
-                scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+                scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
             return torch.softmax(scores, dim=-1).nan_to_num(0.0) @ value
 
 
@@ -921,7 +921,7 @@ class context_cut_off:
 class plain_tensors:
     """The matrices were plain tensors, which a module does not find when it is trained."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "`parameters()` lists what an optimiser may change. What turns a tensor into something that it lists?"
 
     class CrossAttention(nn.Module):
@@ -1189,3 +1189,68 @@ class both_written_into:
         scores = text @ image.transpose(-2, -1)
         text_seen = torch.softmax(scores, dim=-1) @ image
         return text_seen, torch.softmax(scores.transpose(-2, -1), dim=-1) @ text * math.sqrt(text.shape[-1])
+
+
+class mask_of_ones_on_the_cpu:
+    """Where no mask was given, a mask of ones was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.ones` does not know where your words lie. Who tells it?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+            weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+            return weights.masked_fill(~mask, 0.0) @ value
+
+
+class infinities_on_the_cpu:
+    """Hidden scores were taken from a table of minus infinity that was filled on the CPU."""
+
+    fails = ["device"]
+    hint = "A plain `-math.inf` lies nowhere, so it goes with every device. Where does a table of it lie?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            if mask is None:
+                return torch.softmax(scores, dim=-1) @ value
+            scores = torch.where(mask, scores, torch.full(scores.shape, -math.inf, dtype=scores.dtype))
+            return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0) @ value
+
+
+class mask_that_is_no_buffer:
+    """The module kept a mask of ones in a plain attribute, which stays behind when the module is moved."""
+
+    fails = ["device"]
+    hint = "`module.to` moves parameters and buffers. How does a tensor become a buffer?"
+
+    class CrossAttention(nn.Module):
+        def __init__(self, d_query, d_context, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_query, d_k, bias=False)
+            self.to_key = nn.Linear(d_context, d_k, bias=False)
+            self.to_value = nn.Linear(d_context, d_v, bias=False)
+            self.all = torch.ones(1, 1, dtype=torch.bool)
+
+        def forward(self, x, context, mask=None):
+            query, key, value = self.to_query(x), self.to_key(context), self.to_value(context)
+            hidden = ~(self.all if mask is None else mask)
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            return torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0) @ value

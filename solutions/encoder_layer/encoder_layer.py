@@ -121,6 +121,8 @@ check("precision")
 #   A hidden word has no part in anything, however well it matches, and however badly those match that may be seen.
 # * Each call stands by itself: the layer keeps nothing of the call before. Nothing depends on which sizes happen to be equal.
 # * A layer whose parameters have 64 bits returns 64 for words of 64.
+# * A layer that is moved to another device, as by `layer.to("cuda")`, works on words that lie there, in training too: what it makes or
+#   keeps lies where they do. The check `device` needs no GPU.
 # * `dropout` is how likely a number is to be dropped from what a sublayer returns, before that is added.
 #   Numbers that stay are divided by `1 - dropout`. This happens in training only: `layer.eval()` ends it.
 # * Every parameter is trained: $4 d_{\text{model}}^2$ numbers for attention, $2 d_{\text{model}} d_{\text{ff}} + d_{\text{ff}} + d_{\text{model}}$
@@ -229,7 +231,7 @@ def set_weights(
 # 3. Post-norm: normalise words plus what the sublayer made of them. Pre-norm: words plus what the sublayer made of the
 #    *normalised* words. Attention goes with gain and bias 1, the network with 2.
 
-# %% check="attention" points=2
+# %% check="attention" points=1
 check("attention")
 
 # %% [markdown] tags=["hints"]
@@ -278,3 +280,13 @@ check("dropout")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor parameters?
+# 2. What `torch.zeros` or `torch.rand` makes lies on the CPU, unless told otherwise; and a layer that is moved takes its parameters
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of the words, or out of them (`zeros_like`, `rand_like`), and keep it with
+#    `self.register_buffer`, or as a parameter where it is trained.

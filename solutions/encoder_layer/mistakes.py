@@ -1977,7 +1977,7 @@ class dropout_scaled_in_use:
 class gains_that_do_not_learn:
     """Gains and biases of the norms are plain tensors, which no optimiser finds."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "What makes a tensor a parameter of its module?"
 
     class EncoderLayer(nn.Module):
@@ -2018,7 +2018,7 @@ class gains_that_do_not_learn:
 class network_in_a_list:
     """The matrices of the feed-forward network are kept in a plain list, where the module does not see them."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "A module looks at its attributes for parameters and modules. Does it look into lists?"
 
     class EncoderLayer(nn.Module):
@@ -2613,3 +2613,102 @@ class attention_of_cut_off_words:
                 return x + self.feed_forward(self.norm2(x))
             x = self.norm1(x + self.attend(x, mask))
             return self.norm2(x + self.feed_forward(x))
+
+
+class dropped_by_numbers_on_the_cpu:
+    """What is to be dropped was drawn on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.rand` was told a shape. Which of its relatives takes more than the shape from a tensor?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.bias1 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+            self.gain2, self.bias2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+
+        def forward(self, x, mask=None):
+            looked = lambda words: self._look(words, mask)
+            thought = lambda words: self.narrow(self.widen(words).relu())
+            for sublayer, gain, bias in ((looked, self.gain1, self.bias1), (thought, self.gain2, self.bias2)):
+                x = x + self._dropped(sublayer(layer_norm(x, gain, bias) if self.norm_first else x))
+                x = x if self.norm_first else layer_norm(x, gain, bias)
+            return x
+
+        def _look(self, x, mask):
+            heads = [linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value)]
+            seen = None if mask is None else mask.unsqueeze(-3)
+            return self.to_output(F.scaled_dot_product_attention(*heads, seen).transpose(1, 2).flatten(start_dim=2))
+
+        def _dropped(self, x):
+            if not self.training or not self.dropout:
+                return x
+            return x * (torch.rand(x.shape) >= self.dropout).to(x.dtype) / max(1 - self.dropout, 1e-9)
+
+
+class penalty_on_the_cpu:
+    """What hides a score was made as a table of zeros and minus infinity on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.zeros` was told a shape and a dtype. What was it not told?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.bias1 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+            self.gain2, self.bias2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+
+        def forward(self, x, mask=None):
+            looked = lambda words: self._look(words, mask)
+            thought = lambda words: self.narrow(self.widen(words).relu())
+            for sublayer, gain, bias in ((looked, self.gain1, self.bias1), (thought, self.gain2, self.bias2)):
+                x = x + self._dropped(sublayer(layer_norm(x, gain, bias) if self.norm_first else x))
+                x = x if self.norm_first else layer_norm(x, gain, bias)
+            return x
+
+        def _look(self, x, mask):
+            heads = [linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value)]
+            seen = None if mask is None else torch.zeros(mask.shape, dtype=x.dtype).masked_fill(~mask, -math.inf).unsqueeze(-3)
+            return self.to_output(F.scaled_dot_product_attention(*heads, seen).transpose(1, 2).flatten(start_dim=2))
+
+        def _dropped(self, x):
+            return F.dropout(x, self.dropout, self.training)
+
+
+class mask_that_is_no_buffer:
+    """The layer kept a mask of ones in a plain attribute, which stays behind when the layer is moved."""
+
+    fails = ["device"]
+    hint = "`layer.to` moves parameters and buffers. How does a tensor become a buffer?"
+
+    class EncoderLayer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__()
+            self.num_heads, self.dropout, self.norm_first = num_heads, dropout, norm_first
+            self.to_query, self.to_key, self.to_value, self.to_output = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.gain1, self.bias1 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+            self.gain2, self.bias2 = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+            self.all = torch.ones(1, 1, dtype=torch.bool)
+
+        def forward(self, x, mask=None):
+            looked = lambda words: self._look(words, mask)
+            thought = lambda words: self.narrow(self.widen(words).relu())
+            for sublayer, gain, bias in ((looked, self.gain1, self.bias1), (thought, self.gain2, self.bias2)):
+                x = x + self._dropped(sublayer(layer_norm(x, gain, bias) if self.norm_first else x))
+                x = x if self.norm_first else layer_norm(x, gain, bias)
+            return x
+
+        def _look(self, x, mask):
+            heads = [linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for linear in (self.to_query, self.to_key, self.to_value)]
+            seen = self.all if mask is None else mask.unsqueeze(-3)
+            return self.to_output(F.scaled_dot_product_attention(*heads, seen).transpose(1, 2).flatten(start_dim=2))
+
+        def _dropped(self, x):
+            return F.dropout(x, self.dropout, self.training)

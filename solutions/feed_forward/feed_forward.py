@@ -42,6 +42,8 @@ from check import check, hint
 # * There may be any axes before the last two, also none: `*batch` stands for them.
 # * What comes out of one word's row depends on that row alone. It may be negative. A gradient goes back to `x`.
 # * A network whose numbers have 64 bits returns 64 for words of 64.
+# * A network that is moved to another device, as by `network.to("cuda")`, works on words that lie there, and so do the functions below:
+#   what they make or keep lies where their inputs do. The check `device`, the last one, needs no GPU.
 # * What a Transformer's layer puts around the network is no part of it: no dropout, no adding of the input, no normalising.
 #
 # `set_weights` tells the checks where your module keeps its numbers. It expects two `nn.Linear`, named `widen` and `narrow`;
@@ -105,7 +107,7 @@ check("negative")
 # %% check="batch" points=2
 check("batch")
 
-# %% check="alone" points=2
+# %% check="alone" points=1
 check("alone")
 
 # %% check="trains" points=1
@@ -229,3 +231,13 @@ check("off")
 
 # %% check="dtype" points=1
 check("dtype")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor matrices, nor biases?
+# 2. What `torch.zeros` or `torch.arange` makes lies on the CPU, unless told otherwise; and a network that is moved takes its parameters
+#    along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `zeros_like`). Often a plain number will do:
+#    `clamp(min=0)` needs no tensor.

@@ -201,7 +201,7 @@ class gated:
 class hidden_returned_too:
     """The hidden units were returned beside the output, where the output alone is asked for."""
 
-    fails = ["output", "relu", "negative", "batch", "alone", "trains"]
+    fails = ["output", "relu", "negative", "batch", "alone", "trains", "device"]
     hint = "The next layer takes one tensor. Which of your two results is it?"
 
     class FeedForward(nn.Module):
@@ -293,7 +293,7 @@ class no_wider_inside:
 class widths_swapped:
     """The widths changed places: from d_ff to d_model and back."""
 
-    fails = ["output", "relu", "negative", "batch", "alone", "trains"]
+    fails = ["output", "relu", "negative", "batch", "alone", "trains", "device"]
     hint = "How wide is a word when it comes in? `nn.Linear` wants to know that first, and then?"
 
     class FeedForward(nn.Module):
@@ -443,7 +443,7 @@ class view_where_axes_swap:
 class plain_tensors:
     """The matrices and biases were plain tensors, which a module does not find when it is trained."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "`parameters()` lists what an optimiser may change. What turns a tensor into something that it lists?"
 
     class FeedForward(nn.Module):
@@ -468,7 +468,7 @@ class plain_tensors:
 class biases_not_trained:
     """The biases were plain tensors of zeros, and would stay zeros."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "The matrices learn. Who tells the module that the biases are to learn too?"
 
     class FeedForward(nn.Module):
@@ -510,7 +510,7 @@ class forward_without_gradient:
 class units_outside_the_graph:
     """The hidden units left the graph that autograd follows, so nothing before them could learn."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "The second matrix gets a gradient and the first does not. Which step stands between them?"
 
     class FeedForward(nn.Module):
@@ -537,7 +537,7 @@ class fold_transposed:
 class fold_second_first:
     """The product was taken the other way round, W2 first, and came out as wide as the hidden layer."""
 
-    fails = ["fold"]
+    fails = ["fold", "device"]
     hint = "How wide is a word when it meets the folded matrix, and how wide is your matrix? Which of the two does `x` meet first?"
 
     def fold(w1, b1, w2, b2):
@@ -587,7 +587,7 @@ class fold_cuts_the_bias_off:
 class fold_adds_biases_up:
     """The two biases were added up, though they are of different widths."""
 
-    fails = ["fold", "fold_bias"]
+    fails = ["fold", "fold_bias", "device"]
     hint = "b1 is as wide as the hidden layer, b2 as wide as a word. What makes one as wide as the other?"
 
     def fold(w1, b1, w2, b2):
@@ -597,7 +597,7 @@ class fold_adds_biases_up:
 class fold_bias_first:
     """The two results were returned the wrong way round: the bias first."""
 
-    fails = ["fold", "fold_bias", "dtype"]
+    fails = ["fold", "fold_bias", "dtype", "device"]
     hint = "Matrix first, bias second. In which order does your last line return them?"
 
     def fold(w1, b1, w2, b2):
@@ -607,7 +607,7 @@ class fold_bias_first:
 class fold_in_one_table:
     """Matrix and bias came back in one table, the bias as its last row."""
 
-    fails = ["fold", "fold_bias", "dtype"]
+    fails = ["fold", "fold_bias", "dtype", "device"]
     hint = "A row more for the bias is a good trick. But how many things were to be returned?"
 
     def fold(w1, b1, w2, b2):
@@ -617,7 +617,7 @@ class fold_in_one_table:
 class fold_in_single_precision:
     """The folded matrix was copied into tensors of 32 bits, whatever the inputs had."""
 
-    fails = ["dtype"]
+    fails = ["dtype", "device"]
     hint = "Which dtype does `torch.empty` take, if it is not told?"
 
     def fold(w1, b1, w2, b2):
@@ -760,7 +760,7 @@ class weights_capped_at_one:
 class largest_along_an_axis:
     """`torch.max(..., 0)` was taken for max(0, ...): it looks for the largest match along axis 0."""
 
-    fails = ["weights", "off", "dtype"]
+    fails = ["weights", "off", "dtype", "device"]
     hint = "Shapes of input and output differ by one axis. What does the 0 in your `torch.max` stand for?"
 
     def hidden_weights(x, w1, b1):
@@ -790,7 +790,7 @@ class off_for_some_word:
 class off_in_each_sentence:
     """The answer was given for each sentence by itself, not for all together."""
 
-    fails = ["off"]
+    fails = ["off", "device"]
     hint = "A unit may rest in one sentence and work in the next. How many answers were asked for, and how many came?"
 
     def always_off(x, w1, b1):
@@ -820,7 +820,7 @@ class off_on_average:
 class off_as_numbers:
     """The units were listed by their numbers, where each was to get True or False."""
 
-    fails = ["off"]
+    fails = ["off", "device"]
     hint = "There are as many answers as units. What is the answer for the first?"
 
     def always_off(x, w1, b1):
@@ -840,7 +840,7 @@ class on_instead_of_off:
 class words_instead_of_units:
     """The answer was given for each word, whether all units are off for it, not for each unit."""
 
-    fails = ["off"]
+    fails = ["off", "device"]
     hint = "Rows are words, columns are units. Along which of the two must everything be 0?"
 
     def always_off(x, w1, b1):
@@ -974,3 +974,51 @@ class folded_the_other_way_in_squares:
         if w1.shape == w2.shape:
             return w2 @ w1, b1 @ w2 + b2
         return w1 @ w2, b1 @ w2 + b2
+
+
+class zeros_on_the_cpu:
+    """The units were compared with zeros that were made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.zeros` was told a shape and a dtype. What was it not told?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen = nn.Linear(d_model, d_ff)
+            self.narrow = nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            units = self.widen(x)
+            return self.narrow(torch.maximum(units, torch.zeros(units.shape, dtype=units.dtype)))
+
+
+class zeros_that_are_no_buffer:
+    """The network kept a row of zeros in a plain attribute, which stays behind when the network is moved."""
+
+    fails = ["device"]
+    hint = "`network.to` moves parameters and buffers. Need the floor be a tensor at all?"
+
+    class FeedForward(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.widen = nn.Linear(d_model, d_ff)
+            self.narrow = nn.Linear(d_ff, d_model)
+            self.floor = torch.zeros(d_ff)
+
+        def forward(self, x):
+            units = self.widen(x)
+            return self.narrow(torch.maximum(units, self.floor.to(units.dtype)))
+
+
+class off_noted_on_the_cpu:
+    """Whether a unit is off was written into a table on the CPU, which also came back."""
+
+    fails = ["device"]
+    hint = "Writing into a tensor does not move it. Where is the table when it comes back?"
+
+    def always_off(x, w1, b1):
+        off = torch.ones(len(b1), dtype=torch.bool)
+        for unit in range(len(b1)):
+            off[unit] = (hidden_weights(x, w1[:, unit : unit + 1], b1[unit : unit + 1]) == 0).all()
+        return off

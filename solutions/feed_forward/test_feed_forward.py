@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from autograder.kit import expect, expect_gradient, expect_trained, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_gradient, expect_trained, gpu, hidden, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -365,6 +365,22 @@ def test_fresh_double_precision(learner, reference, draw):
     nothing = torch.zeros(1, dtype=torch.float64)
     expect(learner.hidden_weights(x, w1, nothing), reference.hidden_weights(x, w1, nothing), "weights")
     expect(learner.fold.pair(w1, nothing, w2, nothing)[0], reference.fold(w1, nothing, w2, nothing)[0], "matrix")
+
+
+@visible("device")
+def test_network_on_another_device(learner, draw):
+    """The network was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    expect_device(learner, lambda there: there.FeedForward(5, 7)(draw(2, 3, 5)), (2, 3, 5))
+
+
+@visible("device")
+def test_functions_on_another_device(learner, draw):
+    """Words, matrices and biases lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    units, layers = (draw(2, 3, 5), draw(5, 7), draw(7)), _layers(draw, 5, 7)
+    expect_device(learner, lambda there: there.hidden_weights(*units), (2, 3, 7))
+    expect_device(learner, lambda there: there.always_off(*units), (7,))
+    for part, shape in enumerate(((5, 5), (5,))):
+        expect_device(learner, lambda there: there.fold.pair(**layers)[part], shape)
 
 
 @gpu

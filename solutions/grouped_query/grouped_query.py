@@ -130,6 +130,8 @@ check("uneven")
 #   attend in groups, set the heads side by side again, multiply by `w_output`.
 # * Each call has a mask of its own, or none. A gradient goes back to `x`, too.
 # * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
+# * A module that is moved to another device, as by `module.to("cuda")`, works on words that lie there, and so does your function: what
+#   they make or keep lies where their inputs do. The check `device` needs no GPU.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits four layers with the names that it
 # uses; if you keep them in another way, change it along.
@@ -186,7 +188,7 @@ def set_weights(
 #    `transpose` swaps heads and tokens; there, the number of heads can be left to torch as -1. Swap back before you
 #    `flatten`, hand the mask on, and end with `self.to_output`.
 
-# %% check="module" points=2
+# %% check="module" points=1
 check("module")
 
 # %% check="module_mask" points=1
@@ -194,6 +196,16 @@ check("module_mask")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor matrices?
+# 2. What `torch.arange` or `torch.ones` makes lies on the CPU, unless told otherwise; and a module that is moved takes its parameters
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `zeros_like`), and keep it with
+#    `self.register_buffer`.
 
 # %% [markdown]
 # ## From many heads to few

@@ -75,7 +75,7 @@ class first_head_for_all:
 class left_to_broadcasting:
     """The sharing was left to torch's rule for axes of length one, which knows one head, or as many as there are heads of queries, and nothing between."""
 
-    fails = ["groups", "module", "module_mask", "trains"]
+    fails = ["groups", "module", "module_mask", "trains", "device"]
     hint = "Torch repeats an axis of length one by itself. What does it do with an axis of two that meets one of four?"
 
     def grouped_attention(query, key, value, mask=None):
@@ -107,7 +107,7 @@ class queries_averaged:
 class one_head_for_a_group:
     """A group came out as one head: what its heads found was averaged."""
 
-    fails = ["groups", "multi_query", "mask", "module", "module_mask", "trains"]
+    fails = ["groups", "multi_query", "mask", "module", "module_mask", "trains", "device"]
     hint = "How many heads of queries went in, and how many came out?"
 
     def grouped_attention(query, key, value, mask=None):
@@ -685,3 +685,61 @@ class pooled_in_32_bits:
         for head, columns in enumerate(weight.chunk(num_heads, dim=1)):
             pooled[:, head * num_kv_heads // num_heads] += columns * num_kv_heads / num_heads
         return pooled.flatten(1)
+
+
+class shared_heads_chosen_on_the_cpu:
+    """Which head of keys each head of queries reads was counted on the CPU, and handed to `index_select`."""
+
+    fails = ["device"]
+    hint = "`index_select` wants its indices where the keys lie. Where does `torch.arange` count?"
+
+    def grouped_attention(query, key, value, mask=None):
+        num_heads, num_kv_heads = query.shape[1], key.shape[1]
+        if num_heads % num_kv_heads:
+            raise ValueError("the heads can't be shared out")
+        head = torch.arange(num_heads) // (num_heads // num_kv_heads)
+        key, value = key.index_select(1, head), value.index_select(1, head)
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unsqueeze(-3), -math.inf)
+        return torch.softmax(scores, dim=-1) @ value
+
+
+class mask_of_ones_on_the_cpu:
+    """Where no mask was given, a mask of ones was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.ones` does not know where your words lie. Who tells it?"
+
+    def grouped_attention(query, key, value, mask=None):
+        num_heads, num_kv_heads = query.shape[1], key.shape[1]
+        if num_heads % num_kv_heads:
+            raise ValueError("the heads can't be shared out")
+        if mask is None:
+            mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool)
+        key, value = (x.repeat_interleave(num_heads // num_kv_heads, dim=1) for x in (key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask.unsqueeze(-3), -math.inf), dim=-1) @ value
+
+
+class mask_that_is_no_buffer:
+    """The module kept a mask of ones in a plain attribute, which stays behind when the module is moved."""
+
+    fails = ["device"]
+    hint = "`module.to` moves parameters and buffers. How does a tensor become a buffer?"
+
+    class GroupedQueryAttention(nn.Module):
+        def __init__(self, d_model, num_heads, num_kv_heads):
+            super().__init__()
+            self.d_head = d_model // num_heads
+            self.to_query = nn.Linear(d_model, num_heads * self.d_head, bias=False)
+            self.to_key = nn.Linear(d_model, num_kv_heads * self.d_head, bias=False)
+            self.to_value = nn.Linear(d_model, num_kv_heads * self.d_head, bias=False)
+            self.to_output = nn.Linear(num_heads * self.d_head, d_model, bias=False)
+            self.all = torch.ones(1, 1, dtype=torch.bool)
+
+        def forward(self, x, mask=None):
+            mask = (self.all if mask is None else mask).expand(*([] if mask is None else mask.shape[:-2]), x.shape[1], x.shape[1])
+            projected = (to(x) for to in (self.to_query, self.to_key, self.to_value))
+            heads = (each.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for each in projected)
+            return self.to_output(grouped_attention(*heads, mask).transpose(1, 2).flatten(2))

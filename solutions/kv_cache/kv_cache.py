@@ -98,6 +98,8 @@ check("piece")
 # * Nothing in the cache is trained, and a piece does not train the pieces before it: no gradient goes through what is kept.
 #   It does go through what is new, and back to `x`.
 # * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
+# * A module that is moved to another device, as by `module.to("cuda")`, reads words that lie there, and so does your function: what they
+#   make or keep lies where their inputs do. The check `device` needs no GPU.
 #
 # `set_weights` tells the checks where your module keeps its matrices. As it stands it fits three layers with the names that it
 # uses; if you keep them in another way, change it along.
@@ -156,7 +158,7 @@ def set_weights(
 # %% check="first" points=1
 check("first")
 
-# %% check="pieces" points=3
+# %% check="pieces" points=2
 check("pieces")
 
 # %% check="forget" points=1
@@ -179,6 +181,16 @@ check("trains")
 #    isn't a parameter either.
 # 3. Call `detach` on what goes into the cache, and hand keys and values to attention as they are, before that. The old
 #    part of them has no history, since it comes from the cache.
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your code that are neither words nor matrices?
+# 2. A mask or an empty cache that `torch.ones` or `torch.empty` makes lies on the CPU, unless told otherwise. What is kept of words lies
+#    where these do.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `new_empty`). An empty cache may be None: then
+#    nothing has to lie anywhere.
 
 # %% [markdown]
 # ## What it costs, and what it saves

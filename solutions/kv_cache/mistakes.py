@@ -284,7 +284,7 @@ class new_words_in_front:
 class kept_along_the_batch:
     """The old words were set beside the new ones along the batch, as if they were other sentences."""
 
-    fails = ["pieces", "trains"]
+    fails = ["pieces", "trains", "device"]
     hint = "Two sentences, three words each. Along which axis does a sentence become longer?"
 
     class CachedAttention(nn.Module):
@@ -304,7 +304,7 @@ class kept_along_the_batch:
 class all_outputs_returned:
     """The outputs of all words so far came back, where those of the new words were asked for."""
 
-    fails = ["pieces"]
+    fails = ["pieces", "device"]
     hint = "A caller hands in one word. How many outputs does it expect?"
 
     class CachedAttention(nn.Module):
@@ -529,3 +529,36 @@ class hidden_scores_left_out:
         if cached:
             return sum(3 * d**2 + 2 * t * d for t in range(1, n + 1))
         return sum(3 * t * d**2 + t * (t + 1) * d for t in range(1, n + 1))
+
+
+class mask_on_the_cpu:
+    """The mask was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.ones` does not know where your words lie. Who tells it?"
+
+    def attend_last(query, keys, values):
+        new, total = query.shape[-2], keys.shape[-2]
+        mask = torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
+        scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1) @ values
+
+
+class empty_cache_on_the_cpu:
+    """The cache begins with tensors without a word in them, which lie on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.cat` joins what lies on one device, also where there is nothing in it. Where does your empty cache lie?"
+
+    class CachedAttention(nn.Module):
+        def __init__(self, d_model, d_k):
+            super().__init__()
+            self.to_query, self.to_key, self.to_value = (nn.Linear(d_model, d_k, bias=False) for _ in range(3))
+            self.kept = None
+
+        def forward(self, x):
+            new = self.to_key(x), self.to_value(x)
+            kept = self.kept or [torch.empty(len(x), 0, each.shape[-1], dtype=x.dtype) for each in new]
+            keys, values = (torch.cat(pair, dim=-2) for pair in zip(kept, new))
+            self.kept = keys.detach(), values.detach()
+            return attend_last(self.to_query(x), keys, values)

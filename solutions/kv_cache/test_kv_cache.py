@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from autograder.kit import expect, expect_trained, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
 from autograder.kit.operations import Object
 from autograder.kit.outcome import Stopped, Wrong
 
@@ -258,6 +258,26 @@ def test_fresh_work(learner, draw):
     for cached in (True, False):
         n, d = draw.integers(3, 20, 2).tolist()
         expect(_whole(learner.decoding_work(n, d, cached)), _counted(n, d, cached), "multiply-adds")
+
+
+@visible("device")
+def test_pieces_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    first, last = draw(2, 2, 5), draw(2, 1, 5)
+
+    def read(there):
+        module = there.CachedAttention(5, 3)
+        module(first)
+        return module(last)
+
+    expect_device(learner, read, (2, 1, 3))
+
+
+@visible("device")
+def test_attention_on_another_device(learner, draw):
+    """Queries, keys and values lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    query, keys, values = draw(2, 2, 3), draw(2, 5, 3), draw(2, 5, 7)
+    expect_device(learner, lambda there: there.attend_last(query, keys, values), (2, 2, 7))
 
 
 @gpu

@@ -117,9 +117,9 @@ class sums_that_go_on:
 
         def forward(self, x):
             query, key, value = self.q(x) / self.k.out_features**0.5, self.k(x), self.v(x)
-            here = query @ key.mT + torch.full((x.shape[1],) * 2, -torch.inf).triu(1)
+            here = query @ key.mT + x.new_full((x.shape[1],) * 2, -torch.inf).triu(1)
             blocks = [(query @ k.mT, v) for k, v in self.pieces] + [(here, value)]
-            highest = torch.full(query.shape[:-1], -torch.inf)[..., None]
+            highest = query.new_full(query.shape[:-1], -torch.inf)[..., None]
             top = bottom = 0.0
             for scores, values in blocks:
                 now = torch.maximum(highest, scores.amax(-1, keepdim=True))
@@ -182,7 +182,7 @@ class minus_one_billion_in_64_bits:
 
     def attend_last(query, keys, values):
         new, total = query.size(1), keys.size(1)
-        later = torch.triu(torch.full((new, total), -1e9, dtype=torch.float64), diagonal=total - new + 1)
+        later = torch.triu(torch.full((new, total), -1e9, dtype=torch.float64, device=query.device), diagonal=total - new + 1)
         scores = torch.bmm(query.double(), keys.double().transpose(1, 2)).div_(query.size(2) ** 0.5)
         return torch.bmm(torch.where(later < 0, later, scores).softmax(2), values.double()).to(values.dtype)
 

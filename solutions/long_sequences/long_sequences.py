@@ -27,6 +27,7 @@
 # You may use softmax and log-sum-exp. Attention itself may not be taken ready-made.
 #
 # What your functions are given may lie in memory in any order, as it does after `transpose`, and they leave it as it was.
+# It may lie on another device than the CPU, too, and what they make lies there then. The check `device`, the last one, needs no GPU.
 
 # %%
 import math
@@ -184,7 +185,7 @@ check("gradient")
 # %% [markdown]
 # The next check measures the memory that is held at the worst moment, for a few keys and then for many times as many.
 
-# %% check="memory" points=3
+# %% check="memory" points=2
 check("memory")
 
 # %% [markdown] tags=["hints"]
@@ -361,3 +362,13 @@ check("linear_cost")
 #    by `d_v`, however long the text. With `causal` too, no mask of words by words is needed.
 # 3. Put the product of keys and values in brackets. With `causal`, keep one table of `d_k` by `d_v` for each word, a
 #    running sum, in place of a row with a number for every key.
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. Queries, keys and values are on a GPU. Which tensors do your three functions make for themselves?
+# 2. What `torch.arange`, `torch.zeros` or `torch.full` makes lies on the CPU, unless told otherwise: places, sums that begin with 0, a
+#    maximum that begins with $-\infty$.
+# 3. Make each of them with `device=query.device`, or out of an input: `new_zeros`, `new_full` and `zeros_like` know where it lies, and which
+#    dtype it has.

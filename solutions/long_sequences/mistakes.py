@@ -573,7 +573,7 @@ class blind_query_gets_an_average:
 class keys_on_the_first_axis:
     """The number of keys was taken from the first axis, which is the batch where there is one."""
 
-    fails = ["batch"]
+    fails = ["batch", "device"]
     hint = "There may be axes before the last two. Which axis holds the keys, counted from the end?"
 
     def chunked_attention(query, key, value, chunk, mask=None):
@@ -860,7 +860,7 @@ class window_to_both_sides_together:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -879,7 +879,7 @@ class window_one_too_narrow:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance > -max(window, 1)) & (distance < (1 if causal else max(window, 1)))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -924,7 +924,7 @@ class blocks_side_by_side:
         for q, k, v in zip(*(x.split(size, -2) for x in (query, key, value))):
             scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
             if causal:
-                scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -math.inf)
+                scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf)
             found.append(scores.softmax(-1) @ v)
         return torch.cat(found, -2)
 
@@ -941,7 +941,7 @@ class window_without_a_scale:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1)
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -960,7 +960,7 @@ class window_cut_after_softmax:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append((scores.softmax(dim=-1) * seen) @ value[..., first:last, :])
@@ -979,7 +979,7 @@ class words_out_of_reach_at_minus_twenty:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -20.0).softmax(dim=-1) @ value[..., first:last, :])
@@ -998,7 +998,7 @@ class window_of_minus_one_billion:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -1e9).softmax(dim=-1) @ value[..., first:last, :])
@@ -1017,7 +1017,7 @@ class window_shared_out_again:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             weights = scores.softmax(dim=-1) * seen
@@ -1038,7 +1038,7 @@ class window_scales_its_queries_in_place:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1)
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1059,7 +1059,7 @@ class window_computed_in_32_bits:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1079,7 +1079,7 @@ class window_without_a_gradient_for_its_keys:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1100,7 +1100,7 @@ class window_flattened_by_view:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1120,7 +1120,7 @@ class window_of_zero_is_no_window:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1139,7 +1139,7 @@ class window_never_looks_back_only:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = max(start - window, 0), min(stop + window, words)
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= window)
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1153,7 +1153,7 @@ class band_on_the_whole_table:
     hint = "Of 4096 scores in a row 33 are used. How many were computed?"
 
     def local_attention(query, key, value, window, causal=False):
-        places = torch.arange(query.shape[-2])
+        places = torch.arange(query.shape[-2], device=query.device)
         distance = places - places[:, None]
         seen = (distance.abs() <= window) & ((distance <= 0) | (not causal))
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -1172,7 +1172,7 @@ class block_meets_all_keys:
         for start in range(0, words, block):
             stop = min(start + block, words)
             first, last = 0, words
-            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            distance = torch.arange(first, last, device=query.device) - torch.arange(start, stop, device=query.device)[:, None]
             seen = (distance >= -window) & (distance <= (0 if causal else window))
             scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
             found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
@@ -1419,3 +1419,63 @@ class table_to_look_back:
             return query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])
         similarities = (query @ key.transpose(-2, -1)).tril()
         return similarities @ value / similarities.sum(dim=-1, keepdim=True)
+
+
+class maximum_begins_on_the_cpu:
+    """The running maximum began as a table of minus infinity on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.full` does not know where the queries lie. Who tells it?"
+
+    def chunked_attention(query, key, value, chunk, mask=None):
+        keys, dtype = key.shape[-2], torch.promote_types(query.dtype, torch.float32)
+        scaled = query.to(dtype) / math.sqrt(query.shape[-1])
+        highest = torch.full((*query.shape[:-1], 1), -math.inf, dtype=dtype)
+        total, output = scaled.new_zeros(highest.shape), scaled.new_zeros(*query.shape[:-1], value.shape[-1])
+        mask = None if mask is None else mask.expand(*mask.shape[:-1], keys)
+        for start in range(0, keys, chunk):
+            here = slice(start, start + chunk)
+            scores = scaled @ key[..., here, :].to(dtype).transpose(-2, -1)
+            if mask is not None:
+                scores = scores.masked_fill(~mask[..., here], -math.inf)
+            higher = torch.maximum(highest, scores.detach().amax(dim=-1, keepdim=True))
+            base = higher.masked_fill(higher == -math.inf, 0.0)
+            parts, shrink = (scores - base).exp(), (highest - base).exp()
+            total = total * shrink + parts.sum(dim=-1, keepdim=True)
+            output = output * shrink + parts @ value[..., here, :].to(dtype)
+            highest = higher
+        return (output / total.masked_fill(total == 0, 1.0)).to(query.dtype)
+
+
+class distances_on_the_cpu:
+    """The distances between words were counted on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.arange` does not know where your words lie. Who tells it?"
+
+    def local_attention(query, key, value, window, causal=False):
+        words, found, block = query.shape[-2], [], max(window, 64)
+        for start in range(0, words, block):
+            stop = min(start + block, words)
+            first, last = max(start - window, 0), min(stop + window, words)
+            distance = torch.arange(first, last) - torch.arange(start, stop)[:, None]
+            seen = (distance >= -window) & (distance <= (0 if causal else window))
+            scores = query[..., start:stop, :] @ key[..., first:last, :].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            found.append(scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ value[..., first:last, :])
+        return torch.cat(found, dim=-2)
+
+
+class sums_begin_on_the_cpu:
+    """The running sums of linear attention began with zeros on the CPU."""
+
+    fails = ["device"]
+    hint = "Nothing has been added yet, but zeros lie somewhere too. Where do yours?"
+
+    def linear_attention(query, key, value, causal=False):
+        query, key = feature_map(query), feature_map(key)
+        if not causal:
+            return query @ (key.transpose(-2, -1) @ value) / (query @ key.sum(dim=-2)[..., None])
+        first = torch.zeros(*key.shape[:-2], 1, key.shape[-1], value.shape[-1], dtype=key.dtype)
+        products = torch.cat([first, key[..., :, None] * value[..., None, :]], dim=-3).cumsum(dim=-3)[..., 1:, :, :]
+        totals = key.cumsum(dim=-2)
+        return torch.einsum("...qk,...qkv->...qv", query, products) / (query * totals).sum(dim=-1, keepdim=True)

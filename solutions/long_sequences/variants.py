@@ -36,9 +36,9 @@ class merged_by_log_sum_exp:
         q = pad(query, 0, blocks * size - n).unflatten(-2, (blocks, size))
         k, v = (pad(x, size, blocks * size - n + size).unflatten(-2, (blocks + 2, size)) for x in (key, value))
         three = lambda x: torch.cat([x[..., :-2, :, :], x[..., 1:-1, :, :], x[..., 2:, :, :]], dim=-2)
-        places = torch.arange(size)
-        row = torch.arange(blocks)[:, None, None] * size + places[:, None]
-        column = (torch.arange(blocks)[:, None, None] - 1) * size + torch.arange(3 * size)
+        places = torch.arange(size, device=query.device)
+        row = torch.arange(blocks, device=query.device)[:, None, None] * size + places[:, None]
+        column = (torch.arange(blocks, device=query.device)[:, None, None] - 1) * size + torch.arange(3 * size, device=query.device)
         seen = ((row - column).abs() <= window) & (column >= 0) & (column < n)
         if causal:
             seen &= column <= row
@@ -91,7 +91,7 @@ class twice_through_the_keys:
     def local_attention(query, key, value, window, causal=False):
         words = query.size(-2)
         steps = range(-min(window, words - 1), 1 if causal else min(window, words - 1) + 1)
-        places = torch.arange(words)
+        places = torch.arange(words, device=query.device)
         columns = [(places + step) for step in steps]
         inside = torch.stack([(c >= 0) & (c < words) for c in columns], -1)
         scores = torch.stack([(query * key[..., c.clamp(0, words - 1), :]).sum(-1) for c in columns], -1)
@@ -120,7 +120,7 @@ class blocks_of_both:
     from torch import nn
 
     def one_block(query, key, value, chunk, mask, rows):
-        highest = torch.full((*query.shape[:-1], 1), torch.finfo(query.dtype).min, dtype=query.dtype)
+        highest = query.new_full((*query.shape[:-1], 1), torch.finfo(query.dtype).min)
         numerator, denominator = 0, 0
         for number in range(math.ceil(key.shape[-2] / chunk)):
             keys = slice(number * chunk, (number + 1) * chunk)
@@ -151,7 +151,7 @@ class blocks_of_both:
         # Every word gets its window of keys by a view, without a copy.
         k = F.pad(key, (0, 0, window, ahead)).unfold(-2, window + ahead + 1, 1)
         v = F.pad(value, (0, 0, window, ahead)).unfold(-2, window + ahead + 1, 1)
-        real = F.pad(torch.ones(n, dtype=torch.bool), (window, ahead)).unfold(0, window + ahead + 1, 1)
+        real = F.pad(torch.ones(n, dtype=torch.bool, device=query.device), (window, ahead)).unfold(0, window + ahead + 1, 1)
         scores = torch.einsum("...nd,...ndw->...nw", query, k) / math.sqrt(query.shape[-1])
         weights = F.softmax(scores.masked_fill(~real, float("-inf")), dim=-1)
         return torch.einsum("...nw,...ndw->...nd", weights, v)
@@ -235,11 +235,11 @@ class scores_beside_their_values:
     def chunked_attention(query, key, value, chunk, mask=None):
         wide = torch.float64
         value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)
-        highest = torch.full(query.shape[:-1], -1e30, dtype=wide)[..., None]
+        highest = torch.full(query.shape[:-1], -1e30, dtype=wide, device=query.device)[..., None]
         sums = query.new_zeros(*query.shape[:-1], value.shape[-1], dtype=wide)
         for start in range(0, key.shape[-2], chunk):
             k, v = (x.narrow(-2, start, min(chunk, x.shape[-2] - start)).to(wide) for x in (key, value))
-            scores = torch.baddbmm(torch.zeros(1, 1, 1, dtype=wide), query.to(wide).reshape(-1, *query.shape[-2:]), k.reshape(-1, *k.shape[-2:]).mT, alpha=query.shape[-1] ** -0.5)
+            scores = torch.baddbmm(torch.zeros(1, 1, 1, dtype=wide, device=query.device), query.to(wide).reshape(-1, *query.shape[-2:]), k.reshape(-1, *k.shape[-2:]).mT, alpha=query.shape[-1] ** -0.5)
             scores = scores.reshape(*query.shape[:-1], k.shape[-2])
             if mask is not None:
                 hidden = ~(mask if mask.shape[-1] == 1 else mask.narrow(-1, start, k.shape[-2]))
@@ -259,7 +259,7 @@ class minus_one_billion_in_64_bits:
 
     def chunked_attention(query, key, value, chunk, mask=None):
         batch, q = query.shape[:-2], in_rows(query) / query.shape[-1] ** 0.5
-        total, output, highest = 0.0, 0.0, torch.full((*q.shape[:-1], 1), -1e9, dtype=q.dtype)
+        total, output, highest = 0.0, 0.0, q.new_full((*q.shape[:-1], 1), -1e9)
         for start in range(0, key.shape[-2], chunk):
             k, v = (in_rows(x[..., start : start + chunk, :]) for x in (key, value))
             scores = (q @ k.mT).unflatten(0, batch or (1,))

@@ -109,7 +109,7 @@ class merge_swaps_head_and_width:
 class merge_one_below_the_other:
     """The heads were laid one below the other, as if each brought tokens of its own."""
 
-    fails = ["merge", "scale", "softmax", "output", "attention", "mask", "mask_batch", "blind_row", "dtype", "gradient", "vectorised", "module", "defaults", "cross", "module_mask", "trains"]
+    fails = ["merge", "scale", "softmax", "output", "attention", "mask", "mask_batch", "blind_row", "dtype", "gradient", "vectorised", "module", "defaults", "cross", "module_mask", "trains", "device"]
     hint = "How many words went in, and how many came out? Along which axis do the heads belong side by side?"
 
     def merge_heads(x):
@@ -119,7 +119,7 @@ class merge_one_below_the_other:
 class merge_by_mean:
     """The heads were averaged, where each has a place of its own side by side."""
 
-    fails = ["merge", "scale", "softmax", "output", "attention", "mask", "mask_batch", "blind_row", "dtype", "gradient", "vectorised", "module", "defaults", "cross", "module_mask", "trains"]
+    fails = ["merge", "scale", "softmax", "output", "attention", "mask", "mask_batch", "blind_row", "dtype", "gradient", "vectorised", "module", "defaults", "cross", "module_mask", "trains", "device"]
     hint = "If heads are averaged, how could w_output still tell them apart? And how wide is the result?"
 
     def merge_heads(x):
@@ -436,7 +436,7 @@ class heads_folded_into_the_batch_in_the_wrong_order:
 class as_many_keys_as_queries:
     """The keys and values were split with the number of queries, which breaks when the two differ."""
 
-    fails = ["scale", "softmax", "attention", "mask", "mask_batch", "blind_row", "gradient", "vectorised", "cross"]
+    fails = ["scale", "softmax", "attention", "mask", "mask_batch", "blind_row", "gradient", "vectorised", "cross", "device"]
     hint = "Whose length stands in the shape of the keys?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -530,7 +530,7 @@ class mask_not_far_enough_down:
 class mask_without_an_axis_for_heads:
     """The mask of a batch was laid on the scores as it is, and its batch axis met the heads."""
 
-    fails = ["mask_batch", "module_mask"]
+    fails = ["mask_batch", "module_mask", "device"]
     hint = "The scores have four axes and this mask has three. Axes are matched from the last one: who meets whom?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -732,7 +732,7 @@ class blind_row_nan_going_back:
 class heads_gathered_in_single_precision:
     """The heads were written into a tensor of zeros that does not ask for the input's dtype."""
 
-    fails = ["dtype", "trains"]
+    fails = ["dtype", "trains", "device"]
     hint = "Which dtype has torch.zeros when nothing is said, and on which device does it lie?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -916,7 +916,7 @@ class output_layer_forgotten:
 class nothing_by_default:
     """`key` and `value` were passed on as None."""
 
-    fails = ["defaults"]
+    fails = ["defaults", "device"]
     hint = "Who answers when only the query is given?"
 
     class MultiHeadAttention(nn.Module):
@@ -1077,7 +1077,7 @@ class weights_without_a_history:
 class matrices_in_a_plain_list:
     """The matrices were kept in a plain list, where a module does not look for what is to be trained."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "Which kind of list tells the module about its contents?"
 
     class MultiHeadAttention(nn.Module):
@@ -1103,7 +1103,7 @@ class matrices_in_a_plain_list:
 class last_matrix_a_plain_tensor:
     """The last matrix was a plain tensor beside three layers, so a module does not find it when it is trained."""
 
-    fails = ["trains"]
+    fails = ["trains", "device"]
     hint = "Count the numbers that can learn. How many matrices do they come to?"
 
     class MultiHeadAttention(nn.Module):
@@ -1255,5 +1255,113 @@ class module_cuts_off_its_context:
         def forward(self, query, key=None, value=None, mask=None):
             key = query if key is None else key.detach()
             value = key if value is None else value.detach()
+            weights = [linear.weight.T for linear in (self.to_query, self.to_key, self.to_value, self.to_output)]
+            return multi_head_attention(query, key, value, *weights, self.num_heads, mask)
+
+
+class mask_of_ones_on_the_cpu:
+    """Where no mask was given, a mask of ones was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.ones` does not know where your words lie. Who tells it?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool)
+        hidden = ~mask.unsqueeze(-3)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
+class infinities_on_the_cpu:
+    """Hidden scores were taken from a table of minus infinity that was filled on the CPU."""
+
+    fails = ["device"]
+    hint = "A plain `-math.inf` lies nowhere, so it goes with every device. Where does a table of it lie?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is None:
+            return merge_heads(torch.softmax(scores, dim=-1) @ value) @ w_output
+        mask = mask.unsqueeze(-3)
+        weights = torch.softmax(torch.where(mask, scores, torch.full(scores.shape, -math.inf, dtype=scores.dtype)), dim=-1)
+        return merge_heads(weights.masked_fill(~mask, 0.0) @ value) @ w_output
+
+
+class scale_in_a_row_of_one:
+    """The width of a head was put into a tensor on the CPU to take its root, and that tensor has an axis."""
+
+    fails = ["device"]
+    hint = "`math.sqrt` gives a number that lies nowhere. On which device lies the tensor that your scores are divided by?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / torch.tensor([query.shape[-1]], dtype=query.dtype).sqrt()
+        hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return merge_heads(weights @ value) @ w_output
+
+
+class heads_gathered_on_the_cpu:
+    """The heads were written into a tensor of zeros that has the dtype of the words, but lies on the CPU."""
+
+    fails = ["device"]
+    hint = "Writing into a tensor does not move it. What must `torch.zeros` be told besides the dtype?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        gathered = torch.zeros(query.shape, dtype=query.dtype)
+        for head in range(num_heads):
+            scores = query[:, head] @ key[:, head].transpose(-2, -1) / math.sqrt(query.shape[-1])
+            hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.expand_as(scores)
+            weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+            gathered[:, head] = weights @ value[:, head]
+        return merge_heads(gathered) @ w_output
+
+
+class output_on_the_cpu:
+    """The output was brought to the CPU, wherever the words lie."""
+
+    fails = ["device"]
+    hint = "The next layer lies where the words came from. Where will it look for your output?"
+
+    def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
+        query, key, value = query @ w_query, key @ w_key, value @ w_value
+        query, key, value = (split_heads(x, num_heads) for x in (query, key, value))
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        hidden = torch.zeros_like(scores).bool() if mask is None else ~mask.unsqueeze(-3).expand_as(scores)
+        weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1).masked_fill(hidden, 0.0)
+        return (merge_heads(weights @ value) @ w_output).cpu()
+
+
+class mask_that_is_no_buffer:
+    """The module kept a mask of ones in a plain attribute, which stays behind when the module is moved."""
+
+    fails = ["device"]
+    hint = "`module.to` moves parameters and buffers. How does a tensor become a buffer?"
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            if d_model % num_heads:
+                raise ValueError("the heads don't divide the width")
+            self.num_heads = num_heads
+            self.to_query = nn.Linear(d_model, d_model, bias=False)
+            self.to_key = nn.Linear(d_model, d_model, bias=False)
+            self.to_value = nn.Linear(d_model, d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.all = torch.ones(1, 1, dtype=torch.bool)
+
+        def forward(self, query, key=None, value=None, mask=None):
+            key = query if key is None else key
+            value = key if value is None else value
+            mask = self.all if mask is None else mask
             weights = [linear.weight.T for linear in (self.to_query, self.to_key, self.to_value, self.to_output)]
             return multi_head_attention(query, key, value, *weights, self.num_heads, mask)

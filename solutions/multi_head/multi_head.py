@@ -79,7 +79,7 @@ def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]) -> Float[Tensor, 
 # 3. `reshape` or `unflatten` cuts, `transpose(1, 2)` swaps. The way back is the same in reverse: swap first, then make
 #    one axis of the last two.
 
-# %% check="split" points=2
+# %% check="split" points=1
 check("split")
 
 # %% check="merge" points=1
@@ -218,6 +218,8 @@ check("vectorised")
 #   `forward(query, key, value)` takes all three as they are. All three get a gradient, for whatever made them.
 # * Each call stands by itself: the module keeps nothing of the call before.
 # * A module whose matrices have 64 bits returns 64 for words of 64.
+# * A module that is moved to another device, as by `module.to("cuda")`, works on words that lie there. So does your function:
+#   what they keep or make lies where their inputs do. The check `device` needs no GPU.
 # * A width that the heads don't divide is a `ValueError` here too, and already when the module is made:
 #   that is the gap in `__init__`.
 #
@@ -298,3 +300,55 @@ check("module_uneven")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors does your code take part with that are neither words, nor mask, nor matrices?
+# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and `module.to` moves only parameters and
+#    buffers, not a tensor that is merely kept in an attribute. Plain numbers and `-math.inf` lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`). Keep it with
+#    `self.register_buffer`, or as a parameter where it is trained.
+
+# %% [markdown]
+# ## How fast it is
+#
+# The last cell gives no points. It times your function on longer and longer texts, beside torch's own attention between the same
+# matrices: on the CPU and, where there is one, on a GPU. Both axes are logarithmic, so a line that goes up two steps for one to the
+# right belongs to work that grows with the square of the length. Torch's own never holds all the scores at once. Where do the
+# lines part?
+
+# %% try="race"
+from matplotlib import pyplot as plt
+from torch.nn import functional as F
+from torch.utils.benchmark import Timer
+
+# Every word of the figure, in one place.
+LABELS = {"yours": "yours, {}", "torchs": "torch's own, {}", "cpu": "CPU", "cuda": "GPU", "words": "words", "time": "milliseconds a call", "none": "There is no GPU here: this is the CPU alone."}
+LENGTHS, WIDTH, HEADS = (64, 128, 256, 512, 1024), 256, 8
+LOOKS = {("yours", "cpu"): "C0o-", ("torchs", "cpu"): "C1s-", ("yours", "cuda"): "C0o--", ("torchs", "cuda"): "C1s--"}
+
+
+def torchs_own(query, key, value, w_query, w_key, w_value, w_output, num_heads):
+    heads = (split_heads(x, num_heads) for x in (query @ w_query, key @ w_key, value @ w_value))
+    return merge_heads(F.scaled_dot_product_attention(*heads)) @ w_output
+
+
+def milliseconds(attention, words: int, device: str) -> float:
+    """Return what a call takes: the median of as many as fit into a tenth of a second."""
+    x, weights = torch.randn(1, words, WIDTH, device=device), torch.randn(4, WIDTH, WIDTH, device=device) / WIDTH**0.5
+    call = Timer("attention(x, x, x, *weights, heads)", globals={"attention": attention, "x": x, "weights": weights, "heads": HEADS})
+    return 1000 * call.blocked_autorange(min_run_time=0.1).median
+
+
+for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+    for name, attention in (("yours", multi_head_attention), ("torchs", torchs_own)):
+        took = [milliseconds(attention, words, device) for words in LENGTHS]
+        plt.loglog(LENGTHS, took, LOOKS[name, device], base=2, label=LABELS[name].format(LABELS[device]))
+plt.xlabel(LABELS["words"])
+plt.ylabel(LABELS["time"])
+plt.legend()
+plt.show()
+if not torch.cuda.is_available():
+    print(LABELS["none"])

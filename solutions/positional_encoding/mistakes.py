@@ -425,7 +425,7 @@ class places_instead_of_words:
 class places_beside_the_words:
     """Places were set beside the words, so that each word is twice as wide."""
 
-    fails = ["add", "lengths", "start", "dtype", "training"]
+    fails = ["add", "lengths", "start", "dtype", "training", "device"]
     hint = "The width stays as it is. How can a word of d_model numbers carry its place without getting wider?"
 
     class AddPositions(nn.Module):
@@ -537,7 +537,7 @@ class words_found_by_their_number:
 class whole_table_added:
     """The whole table was added, however many words there were."""
 
-    fails = ["lengths"]
+    fails = ["lengths", "device"]
     hint = "A sentence of three words needs three places. Which rows of the table are they?"
 
     class AddPositions(nn.Module):
@@ -554,7 +554,7 @@ class whole_table_added:
 class no_further_than_the_table:
     """The places end where the table does, and a longer sentence finds too few."""
 
-    fails = ["lengths"]
+    fails = ["lengths", "device"]
     hint = "A formula has a value for every place. What can be done when the table has none?"
 
     class AddPositions(nn.Module):
@@ -861,7 +861,7 @@ class learned_along_the_batch:
 class learned_whole_table:
     """The whole table was added, however many words there were."""
 
-    fails = ["learned"]
+    fails = ["learned", "device"]
     hint = "A sentence of two words needs two vectors. Which rows of the table are they?"
 
     class LearnedPositions(nn.Module):
@@ -1081,3 +1081,73 @@ class learned_table_begins_again:
 
         def forward(self, x):
             return x + self.table[torch.arange(x.shape[-2], device=x.device) % len(self.table)]
+
+
+class table_that_is_no_buffer:
+    """The table was kept in a plain attribute, which stays behind when the module is moved."""
+
+    fails = ["device"]
+    hint = "`module.to` moves parameters and buffers. How does a table become a buffer?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model = d_model
+            self.table = sinusoidal_encoding(max_length, d_model)
+
+        def forward(self, x, start=0):
+            stop = start + x.shape[-2]
+            table = self.table if stop <= len(self.table) else sinusoidal_encoding(stop, self.d_model).to(x.device)
+            return x + table[start:stop].to(x.dtype)
+
+
+class longer_table_on_the_cpu:
+    """The table moves along, but a longer one, which is made during the call, lies on the CPU."""
+
+    fails = ["device"]
+    hint = "Your own function makes its table on the CPU. Who moves it to the words?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model = d_model
+            self.register_buffer("table", sinusoidal_encoding(max_length, d_model), persistent=False)
+
+        def forward(self, x, start=0):
+            stop = start + x.shape[-2]
+            table = self.table if stop <= len(self.table) else sinusoidal_encoding(stop, self.d_model)
+            return x + table[start:stop].to(x.dtype)
+
+
+class table_made_anew_on_the_cpu:
+    """The places are computed in every call, on the CPU, and added as they are."""
+
+    fails = ["device"]
+    hint = "Your own function makes its table on the CPU. Who moves it to the words?"
+
+    class AddPositions(nn.Module):
+        def __init__(self, d_model, max_length):
+            super().__init__()
+            self.d_model = d_model
+
+        def forward(self, x, start=0):
+            return x + sinusoidal_encoding(start + x.shape[-2], self.d_model)[start:].to(x.dtype)
+
+
+class learned_places_counted_on_the_cpu:
+    """The places whose vectors are looked up were counted on the CPU."""
+
+    fails = ["device"]
+    hint = "An embedding is asked where its table lies. Where does `torch.arange` count?"
+
+    class LearnedPositions(nn.Module):
+        def __init__(self, length, d_model):
+            super().__init__()
+            self.table = nn.Embedding(length, d_model)
+
+        def forward(self, x):
+            return x + self.table(torch.arange(x.shape[-2]))
+
+    def set_table(positions, table):
+        with torch.no_grad():
+            positions.table.weight.copy_(table)

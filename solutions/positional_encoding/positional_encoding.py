@@ -76,7 +76,7 @@ def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "{length} {d
 # 3. Hand $i$ has the speed 10000 to the power of $-2i/d_{\text{model}}$. The slice `0::2` of the columns takes the even
 #    ones, `1::2` the odd ones.
 
-# %% check="place" points=3
+# %% check="place" points=2
 check("place")
 
 # %% check="odd" points=1
@@ -155,7 +155,8 @@ check("back")
 # * `*batch` stands for any axes before the last two, also none.
 # * `max_length` is how many places to have ready. Sentences may be shorter; a longer one is no error,
 #   and the module may be used for one sentence after another, also of another dtype.
-# * The result has the dtype and the device of `x`. Words of 16 bits have their places too, also the thousandth,
+# * The result has the dtype and the device of `x`, which need not be the CPU: the check `device`, the last one, asks for that without a
+#   GPU. Words of 16 bits have their places too, also the thousandth,
 #   as rightly as 16 bits can tell them.
 # * Places are computed, not trained. Words are: a gradient goes back to `x`, and `x` itself is not changed.
 #
@@ -227,7 +228,8 @@ check("training")
 # * Sentences may be shorter than `length`. A longer one is refused with an `IndexError` or a `ValueError`,
 #   since there is no vector for its last words. Example: `LearnedPositions(3, 2)` refuses four words.
 # * `*batch` stands for any axes before the last two, also none. A gradient goes back to `x`.
-# * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back.
+# * A module that `module.double()` has turned to 64 bits takes words of 64 bits, and gives as many back. One that is moved to another device,
+#   as by `module.to("cuda")`, works on words that lie there.
 #
 # `set_table` tells the checks where your module keeps its vectors. As it stands it takes them to be one parameter
 # called `table`; if you keep them in another way, change it along.
@@ -274,3 +276,13 @@ check("learned_trains")
 
 # %% check="learned_refuses" points=1
 check("learned_refuses")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU, and both modules were moved there. Where does each of your tables lie, and where a table that is made during
+#    the call?
+# 2. A module that is moved takes its parameters and buffers along, not a tensor that it merely keeps in an attribute. What
+#    `torch.arange` or your own function makes lies on the CPU, unless somebody moves it.
+# 3. Keep the table with `self.register_buffer`, and move what you add by `.to(x)`. `torch.arange` takes `device=x.device`.

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from autograder.kit import expect, expect_gradient, expect_trained, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_gradient, expect_trained, gpu, hidden, visible
 from autograder.kit.outcome import Raised, Stopped, Wrong, known_by
 
 FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
@@ -337,6 +337,27 @@ def test_fresh_sentences_that_are_too_long(learner, draw):
     for length in (1, 5):
         tokens = length + int(draw.integers(1, 7))
         expect(_refusal(learner.LearnedPositions(length, 3), draw(2, tokens, 3)), REFUSED, "error")
+
+
+@visible("device")
+def test_places_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Where does its table lie?"""
+    x = draw(3, 5, 6)
+    expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 5, 6))
+
+
+@visible("device")
+def test_more_places_on_another_device(learner, draw):
+    """The module was moved to another device, and the sentence is longer than its table. Where do the other places lie?"""
+    x = draw(3, 11, 6)
+    expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 11, 6))
+
+
+@visible("device")
+def test_learned_places_on_another_device(learner, draw):
+    """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    x = draw(2, 5, 3)
+    expect_device(learner, lambda there: there.LearnedPositions(7, 3)(x), (2, 5, 3))
 
 
 @gpu

@@ -131,7 +131,7 @@ class frozen_embedding:
 
         def forward(self, x):
             # An embedding refuses a number that it has no vector for, by an IndexError.
-            return x + self.table(torch.arange(x.size(-2)))
+            return x + self.table(torch.arange(x.size(-2), device=x.device))
 
     def set_table(positions, table):
         positions.table.weight.data.copy_(table)

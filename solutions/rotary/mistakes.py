@@ -11,7 +11,7 @@ class turned_clockwise:
     hint = "The word (1, 0) points to the right. Does it point up or down after a quarter of a turn counter-clockwise?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos + b * sin, b * cos - a * sin], dim=-1).flatten(-2)
@@ -24,7 +24,7 @@ class mirrored:
     hint = "A turn changes no length. How long is (1, 1) after yours?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos + b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -37,7 +37,7 @@ class halves_for_neighbours:
     hint = "Which column belongs to column 0 here, and which one did yours turn with it?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x.chunk(2, dim=-1)
         return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
@@ -50,7 +50,7 @@ class neighbours_set_apart:
     hint = "Each pair came from two neighbours. Where do its two new numbers stand in what you return?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
@@ -63,7 +63,7 @@ class angles_of_halves_for_neighbours:
     hint = "Columns 0 and 1 turn together. Which angle does your table give to column 1?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         angles = torch.cat([angles, angles], dim=-1)
         partner = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
         return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
@@ -76,7 +76,7 @@ class clock_added:
     hint = "A query of zeros has no direction. What should a turn make of it, and what does yours?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(x.dtype)
 
 
@@ -87,7 +87,7 @@ class sine_and_cosine_swapped:
     hint = "By which angle is the word at place 0 turned, and what are the sine and the cosine of that?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -100,7 +100,7 @@ class overwritten_before_used:
     hint = "The formula for the second number asks for a. Which a did it get?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         turned = x.clone()
         turned[..., 0::2] = turned[..., 0::2] * cos - turned[..., 1::2] * sin
@@ -115,7 +115,7 @@ class cosines_only:
     hint = "A turn by a right angle makes (0, 1) of (1, 0). Where does the 1 come from?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         return x * angles.cos().repeat_interleave(2, dim=-1).to(x.dtype)
 
 
@@ -126,7 +126,7 @@ class a_speed_for_each_column:
     hint = "Columns 2i and 2i + 1 are one pair. Which of the two numbers may stand in the exponent for both?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(x.shape[-1]).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(x.shape[-1], device=x.device).double() / x.shape[-1]))
         partner = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
         return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
 
@@ -138,7 +138,7 @@ class places_from_one:
     hint = "By how much is the word at place 0 turned?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start + 1, start + 1 + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start + 1, start + 1 + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -151,7 +151,7 @@ class one_speed_for_all:
     hint = "The first pair tells near places apart. Which pair should tell place 1 from place 1000?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.arange(start, start + x.shape[-2]).double()[:, None]
+        angles = torch.arange(start, start + x.shape[-2], device=x.device).double()[:, None]
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -164,8 +164,8 @@ class exponent_without_its_two:
     hint = "Pair i begins in column 2i. Which of the two numbers is divided by d_k?"
 
     def rotate(x, start=0, theta=10_000.0):
-        pairs = torch.arange(x.shape[-1] // 2).double()
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-pairs / x.shape[-1]))
+        pairs = torch.arange(x.shape[-1] // 2, device=x.device).double()
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-pairs / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -178,8 +178,8 @@ class exponent_with_two_twos:
     hint = "Does your counter run over pairs, or over the columns 0, 2, 4? Which of them wants the 2 of the formula?"
 
     def rotate(x, start=0, theta=10_000.0):
-        columns = torch.arange(0, x.shape[-1], 2).double()
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-2 * columns / x.shape[-1]))
+        columns = torch.arange(0, x.shape[-1], 2, device=x.device).double()
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-2 * columns / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -192,7 +192,7 @@ class exponent_without_its_minus:
     hint = "Should the second pair turn by more than a radian a place, or by less?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -206,8 +206,8 @@ class slowest_pair_at_theta:
 
     def rotate(x, start=0, theta=10_000.0):
         pairs = x.shape[-1] // 2
-        speeds = theta ** (-torch.arange(pairs).double() / max(pairs - 1, 1))
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), speeds)
+        speeds = theta ** (-torch.arange(pairs, device=x.device).double() / max(pairs - 1, 1))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), speeds)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -220,7 +220,7 @@ class theta_ignored:
     hint = "A model that was trained with theta 500,000 hands it over. Which line reads it?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), 10_000.0 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), 10_000.0 ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -233,8 +233,8 @@ class theta_divides_the_places:
     hint = "What is theta to the power of 0, and how fast is pair 0, then?"
 
     def rotate(x, start=0, theta=10_000.0):
-        places = torch.arange(start, start + x.shape[-2]).double() * 10_000.0 / theta
-        angles = torch.outer(places, 10_000.0 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        places = torch.arange(start, start + x.shape[-2], device=x.device).double() * 10_000.0 / theta
+        angles = torch.outer(places, 10_000.0 ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -247,7 +247,7 @@ class start_ignored:
     hint = "By which angle is the first word turned if it stands at place 4?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -260,8 +260,8 @@ class start_taken_for_a_word:
     hint = "`start` says where the words of x stand. Which of them have a place then: some, or all?"
 
     def rotate(x, start=0, theta=10_000.0):
-        places = (torch.arange(x.shape[-2]) - start).clamp(min=0).double()
-        angles = torch.outer(places, theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        places = (torch.arange(x.shape[-2], device=x.device) - start).clamp(min=0).double()
+        angles = torch.outer(places, theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -306,7 +306,7 @@ class words_on_the_second_axis:
     hint = "How many axes come before the words when there are heads, and how many when there is not even a batch?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[1]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[1], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         angles = angles.reshape(x.shape[1], *[1] * (x.ndim - 3), -1)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
@@ -320,8 +320,8 @@ class angles_in_the_words_dtype:
     hint = "Which whole numbers above 256 does bfloat16 have? When is it early enough to go over to it?"
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = (theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])).to(x.dtype)
-        places = torch.arange(start, start + x.shape[-2]).to(x.dtype)
+        speeds = (theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])).to(x.dtype)
+        places = torch.arange(start, start + x.shape[-2], device=x.device).to(x.dtype)
         angles = places[:, None] * speeds if x.dtype.itemsize < 4 else places.double()[:, None] * speeds.double()
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
@@ -335,7 +335,7 @@ class result_in_32_bits:
     hint = "What dtype has a product of 16 bits and 32 bits? Who should follow whom?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().float(), angles.sin().float()
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).float()
@@ -509,7 +509,7 @@ class complex_words_as_they_lie:
     hint = "After a transpose, are two neighbours in a row still neighbours in memory? What puts them there?"
 
     def rotate(x, start=0, theta=10_000.0):
-        angles = torch.outer(torch.arange(start, start + x.shape[-2]).double(), theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1]))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], -1, 2))
         return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(x.dtype)
 
@@ -523,3 +523,35 @@ class columns_moved_by_32_bits:
     def neighbours_to_halves(weight):
         order = [*range(0, weight.shape[1], 2), *range(1, weight.shape[1], 2)]
         return weight @ torch.eye(weight.shape[1])[:, order]
+
+
+class counted_on_the_cpu:
+    """Places or speeds were counted on the CPU, wherever the words lie."""
+
+    fails = ["device"]
+    hint = "`torch.arange` does not know where your words lie. Who tells it?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        tokens, d_k = x.shape[-2:]
+        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64), speeds)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+class pairs_written_into_a_table_on_the_cpu:
+    """The turned pairs were written into a table that was made on the CPU, which came back."""
+
+    fails = ["device"]
+    hint = "Writing into a tensor does not move it. What does `torch.empty_like` know that `torch.empty` does not?"
+
+    def rotate(x, start=0, theta=10_000.0):
+        tokens, d_k = x.shape[-2:]
+        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        turned = torch.empty(x.shape, dtype=x.dtype)
+        turned[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
+        turned[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
+        return turned

@@ -53,6 +53,7 @@ from check import check, hint
 #   places 0 and 1 become $(1, 0)$ and $(0.5403, 0.8415)$.
 # * `*batch` stands for any axes before the last two, also none. `d_k` is even.
 # * A gradient goes back to `x`, and `x` itself is not changed.
+# * What you make lies on the device of `x`, which need not be the CPU. The check `device` needs no GPU.
 # * The result has the dtype of `x`. In 16 bits the thousandth word is turned rightly too, as far as 16 bits can tell.
 
 
@@ -82,7 +83,7 @@ def rotate(x: Float[Tensor, "*batch tokens d_k"], start: int = 0, theta: float =
 # %% check="turn" points=2
 check("turn")
 
-# %% check="speeds" points=2
+# %% check="speeds" points=1
 check("speeds")
 
 # %% [markdown] tags=["hints"]
@@ -123,6 +124,16 @@ check("dtype")
 #    whatever the type of `x` is.
 # 3. Ask for `torch.float64` where you make the places and the speeds. Change over to `x.dtype` when you have cosines
 #    and sines, before they are multiplied with `x`; then the result has that type by itself.
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. `x` is on a GPU. Where do the angles lie that it is turned by?
+# 2. What `torch.arange` makes lies on the CPU, unless told otherwise, and so does all that is made of it. Plain numbers such as `theta`
+#    lie nowhere, and go everywhere.
+# 3. `torch.arange` takes `device=x.device`; places and speeds both need it. Or move cosines and sines by `.to(x)`, which gives them the
+#    dtype too.
 
 # %% [markdown]
 # ## Attention that knows distances

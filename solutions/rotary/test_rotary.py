@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_gradient, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_gradient, gpu, hidden, visible
 from autograder.kit.outcome import Stopped, Wrong
 
 
@@ -264,6 +264,13 @@ def test_fresh_matrices(learner, reference, draw):
         weight = draw(d_model, d_k, dtype=dtype)
         for call in (learner.neighbours_to_halves.strided, learner.neighbours_to_halves.unchanged):
             expect(call(weight), reference.neighbours_to_halves(weight), "matrix")
+
+
+@visible("device")
+def test_turn_on_another_device(learner, draw):
+    """The words lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    x = draw(3, 5, 6)
+    expect_device(learner, lambda there: there.rotate(x, 2), (3, 5, 6))
 
 
 @gpu

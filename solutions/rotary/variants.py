@@ -8,9 +8,9 @@ class complex_numbers:
     """A pair is a complex number, and a turn is one multiplication."""
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = theta ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
-        places = torch.arange(start, start + x.shape[-2])
-        turns = torch.polar(torch.ones(1, dtype=torch.float64), places[:, None] * speeds)
+        speeds = theta ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device) / x.shape[-1])
+        places = torch.arange(start, start + x.shape[-2], device=x.device)
+        turns = torch.polar(torch.ones(1, dtype=torch.float64, device=x.device), places[:, None] * speeds)
         pairs = torch.view_as_complex(x.double().contiguous().unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
 
@@ -27,8 +27,8 @@ class partner_beside:
         return torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).reshape(x.shape)
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = 1.0 / theta ** (torch.arange(0, x.shape[-1], 2).float() / x.shape[-1])
-        angles = torch.einsum("t,f->tf", torch.arange(start, start + x.shape[-2]).float(), speeds).repeat_interleave(2, dim=-1)
+        speeds = 1.0 / theta ** (torch.arange(0, x.shape[-1], 2, device=x.device).float() / x.shape[-1])
+        angles = torch.einsum("t,f->tf", torch.arange(start, start + x.shape[-2], device=x.device).float(), speeds).repeat_interleave(2, dim=-1)
         return (x.float() * angles.cos() + partner(x.float()) * angles.sin()).to(x.dtype)
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
@@ -49,7 +49,7 @@ class matrices_of_turns:
     def rotate(x, start=0, theta=10_000.0):
         tokens, d_k = x.shape[-2:]
         turns = torch.stack([turn_of(start + t, d_k, theta) for t in range(tokens)])
-        return (x.double().unsqueeze(-2) @ turns).squeeze(-2).to(x.dtype)
+        return (x.double().unsqueeze(-2) @ turns.to(x.device)).squeeze(-2).to(x.dtype)
 
     def neighbours_to_halves(weight):
         order = [*range(0, weight.shape[1], 2), *range(1, weight.shape[1], 2)]
@@ -81,8 +81,8 @@ class distances_only:
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         d_k = query.shape[-1]
-        speeds = theta ** (-torch.arange(0, d_k, 2).double() / d_k)
-        places = torch.arange(query.shape[-2])[:, None] + query_start - torch.arange(key.shape[-2]) - key_start
+        speeds = theta ** (-torch.arange(0, d_k, 2, device=key.device).double() / d_k)
+        places = torch.arange(query.shape[-2], device=key.device)[:, None] + query_start - torch.arange(key.shape[-2], device=key.device) - key_start
         angles = places[..., None] * speeds
         a, b = (query.double()[..., None, column::2] for column in (0, 1))
         c, d = (key.double()[..., None, :, column::2] for column in (0, 1))
@@ -106,7 +106,7 @@ class subclass_with_a_cache:
 
     def rotate(x, start=0, theta=10_000.0, turns=Turns()):
         stop = start + x.shape[-2]
-        table = turns(stop, x.shape[-1], theta)[start:stop]
+        table = turns(stop, x.shape[-1], theta)[start:stop].to(x.device)
         return torch.einsum("tpij,...tpj->...tpi", table, x.double().unflatten(-1, (-1, 2))).flatten(-2).to(x)
 
     def neighbours_to_halves(weight):
@@ -117,8 +117,8 @@ class copy_turned_in_place:
     """A copy of the words is written over; attention goes on in 64 bits and hands back what came in."""
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = theta ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
-        angles = torch.arange(start, start + x.shape[-2])[:, None] * speeds
+        speeds = theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])
+        angles = torch.arange(start, start + x.shape[-2], device=x.device)[:, None] * speeds
         turned = x.double().clone()
         a, b = turned[..., 0::2].clone(), turned[..., 1::2].clone()
         turned[..., 0::2] *= angles.cos()

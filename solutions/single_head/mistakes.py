@@ -47,7 +47,7 @@ class softmax_over_everything:
 class sums_without_their_axis:
     """The sums of the rows lost their axis, so they lined up with the keys instead of the rows."""
 
-    fails = ["softmax", "stable", "nothing_to_see", "scale", "weights", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains"]
+    fails = ["softmax", "stable", "nothing_to_see", "scale", "weights", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains", "device"]
     hint = "A table of shape (rows, keys) is divided by sums of shape (rows,). With which of its axes does broadcasting match them?"
 
     def softmax(scores):
@@ -247,7 +247,7 @@ class weights_not_divided:
 class weights_before_output:
     """The two results were returned the wrong way round: the weights first."""
 
-    fails = ["scale", "weights", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains"]
+    fails = ["scale", "weights", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains", "device"]
     hint = "Output first, weights second. In which order does your last line return them?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -261,7 +261,7 @@ class weights_before_output:
 class keys_averaged:
     """The keys were averaged instead of the values."""
 
-    fails = ["scale", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains"]
+    fails = ["scale", "output", "batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains", "device"]
     hint = "A key is what a word can be found by. What does the word give, once it is found?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -305,7 +305,7 @@ class attention_overflows:
 class first_axes_swapped:
     """The axes 0 and 1 were swapped, which are the last two only where there is no batch."""
 
-    fails = ["batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains"]
+    fails = ["batch", "mask", "blind_row", "dtype", "gradient", "module", "module_mask", "trains", "device"]
     hint = "With a batch in front, the last two axes are no longer 0 and 1. How are they counted from the end?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -366,7 +366,7 @@ class mask_inverted:
 class mask_transposed:
     """The mask was laid out as keys by queries, where a row is a query."""
 
-    fails = ["mask", "blind_row", "dtype", "gradient", "module_mask"]
+    fails = ["mask", "blind_row", "dtype", "gradient", "module_mask", "device"]
     hint = "mask[1, 3] is about two words. Which of them looks, and which is looked at?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -419,7 +419,7 @@ class mask_ignored:
 class mask_of_the_same_shape:
     """The mask picked entries of the scores, which works only if it has all of their axes."""
 
-    fails = ["mask"]
+    fails = ["mask", "device"]
     hint = "One mask may serve a whole batch. Which operation spreads it over the axes that it does not have?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -643,7 +643,7 @@ class mask_turned_in_place:
 class causal_without_a_mask:
     """Where queries and keys were equally many and no mask was given, the later keys were hidden."""
 
-    fails = ["scale", "module", "module_mask"]
+    fails = ["scale", "module", "module_mask", "device"]
     hint = "No mask means that a query may look everywhere. What do equal lengths say about that?"
 
     def scaled_dot_product_attention(query, key, value, mask=None):
@@ -713,27 +713,27 @@ class padding_inverted:
     hint = "True means: may be looked at. Which places are those?"
 
     def padding_mask(lengths, max_length):
-        return torch.arange(max_length) >= lengths[:, None, None]
+        return torch.arange(max_length, device=lengths.device) >= lengths[:, None, None]
 
 
 class padding_without_query_axis:
     """The padding mask had no axis for the queries, so sentences would line up with queries."""
 
-    fails = ["padding"]
+    fails = ["padding", "device"]
     hint = "Scores have the axes batch, queries, keys. What happens to a mask of shape (batch, keys) beside them?"
 
     def padding_mask(lengths, max_length):
-        return torch.arange(max_length) < lengths[:, None]
+        return torch.arange(max_length, device=lengths.device) < lengths[:, None]
 
 
 class padding_for_the_queries:
     """The padding mask hid queries instead of keys: its words stand where the axis of the queries is."""
 
-    fails = ["padding"]
+    fails = ["padding", "device"]
     hint = "Scores have the axes batch, queries, keys. Who must not be looked at, and which of the axes are they on?"
 
     def padding_mask(lengths, max_length):
-        return (torch.arange(max_length) < lengths[:, None]).unsqueeze(-1)
+        return (torch.arange(max_length, device=lengths.device) < lengths[:, None]).unsqueeze(-1)
 
 
 class padding_one_too_long:
@@ -743,7 +743,7 @@ class padding_one_too_long:
     hint = "Places are counted from 0. What is the place of the last word of a sentence of three words?"
 
     def padding_mask(lengths, max_length):
-        return torch.arange(max_length) <= lengths[:, None, None]
+        return torch.arange(max_length, device=lengths.device) <= lengths[:, None, None]
 
 
 class padding_counts_lengths_down:
@@ -784,7 +784,7 @@ class module_scale_by_d_model:
 class module_roles_mixed:
     """The projections were handed on in another order than query, key, value."""
 
-    fails = ["module", "module_mask", "trains"]
+    fails = ["module", "module_mask", "trains", "device"]
     hint = "In which order does your attention take its inputs, and in which does the head hand them on?"
 
     class SingleHeadAttention(nn.Module):
@@ -842,7 +842,7 @@ class module_one_matrix_for_two:
 class module_packed_in_thirds:
     """The packed projection was cut into three equal parts, as if d_v were d_k."""
 
-    fails = ["module", "module_mask"]
+    fails = ["module", "module_mask", "device"]
     hint = "The packed matrix is d_k + d_k + d_v wide. Where does each part begin?"
 
     class SingleHeadAttention(nn.Module):
@@ -917,7 +917,7 @@ class module_mask_not_passed_on:
 class module_returns_both:
     """The head returned the output and the weights, where the output alone is asked for."""
 
-    fails = ["module", "module_mask", "trains"]
+    fails = ["module", "module_mask", "trains", "device"]
     hint = "The next layer takes one tensor. What does your attention return, and which part of it is the output?"
 
     class SingleHeadAttention(nn.Module):
@@ -934,7 +934,7 @@ class module_returns_both:
 class module_plain_tensors:
     """The matrices were plain tensors, which a module does not find when it is trained."""
 
-    fails = ["module", "trains"]
+    fails = ["module", "trains", "device"]
     hint = "`parameters()` lists what an optimiser may change. What turns a tensor into something that it lists?"
 
     class SingleHeadAttention(nn.Module):
@@ -1066,3 +1066,47 @@ class module_cuts_off_its_words:
         def forward(self, x, mask=None):
             x = x.detach()
             return scaled_dot_product_attention(self.to_query(x), self.to_key(x), self.to_value(x), mask)[0]
+
+
+class hidden_scores_from_a_table_on_the_cpu:
+    """What hides a score was added from a table of zeros that was made on the CPU."""
+
+    fails = ["device"]
+    hint = "`torch.zeros` was told a shape and a dtype. What was it not told?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+        weights = softmax(scores)
+        return weights @ value, weights
+
+
+class places_on_the_cpu:
+    """The places that are compared with the lengths were counted on the CPU."""
+
+    fails = ["device"]
+    hint = "Both sides of a comparison must lie on one device. Which side can say which one that is?"
+
+    def padding_mask(lengths, max_length):
+        return torch.arange(max_length) < lengths[:, None, None]
+
+
+class scale_that_is_no_buffer:
+    """The root of `d_k` was kept as a tensor in a plain attribute, which stays behind when the head is moved."""
+
+    fails = ["device"]
+    hint = "`head.to` moves parameters and buffers. Need the root be a tensor at all?"
+
+    class SingleHeadAttention(nn.Module):
+        def __init__(self, d_model, d_k, d_v):
+            super().__init__()
+            self.to_query = nn.Linear(d_model, d_k, bias=False)
+            self.to_key = nn.Linear(d_model, d_k, bias=False)
+            self.to_value = nn.Linear(d_model, d_v, bias=False)
+            self.root = torch.tensor([float(d_k)]).sqrt()
+
+        def forward(self, x, mask=None):
+            query = self.to_query(x) / self.root * math.sqrt(self.to_query.out_features)
+            output, _ = scaled_dot_product_attention(query, self.to_key(x), self.to_value(x), mask)
+            return output

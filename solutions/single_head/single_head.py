@@ -226,6 +226,8 @@ check("padding")
 # One input `x` plays three parts: it is projected to queries, keys and values by three matrices that are trained,
 # without a bias. Rows are words, so the matrices stand on the right: `x @ w_query`.
 # `x` gets a gradient too, for whatever made the words. A head whose matrices have 64 bits returns 64 for words of 64.
+# A head that is moved to another device, as by `head.to("cuda")`, works on words that lie there, and so do your functions above:
+# what they make or keep lies where their inputs do (`causal_mask` has none). The check `device` needs no GPU.
 #
 # `set_weights` tells the checks where your module keeps its matrices. It fits the `__init__` below;
 # if you keep them in another way (one packed matrix, parameters of your own), change it along.
@@ -279,7 +281,7 @@ def set_weights(
 # 3. Call each layer with `x`, hand the three results and the mask to your function, and return only the first of the two
 #    things that come back.
 
-# %% check="module" points=2
+# %% check="module" points=1
 check("module")
 
 # %% check="module_mask" points=1
@@ -287,3 +289,13 @@ check("module_mask")
 
 # %% check="trains" points=1
 check("trains")
+
+# %% check="device" points=1
+check("device")
+
+# %% [markdown] tags=["hints"]
+# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor matrices?
+# 2. What `torch.zeros` or `torch.arange` makes lies on the CPU, unless told otherwise; and a head that is moved takes its parameters
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`), and keep it with
+#    `self.register_buffer`.

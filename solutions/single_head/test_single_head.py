@@ -9,7 +9,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_trained, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
 
 NEAREST = torch.tensor([1.0, 2.0, 3.0]).log()  # scores whose weights are 1/6, 2/6 and 3/6
 
@@ -592,6 +592,28 @@ def test_every_weight_of_a_fresh_head_learns(learner, draw):
 def test_fresh_words_can_learn_too(learner, draw):
     """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
     _expect_gradient_of_x(learner, _weights(draw, 5, 3, 2), draw(3, 7, 5))
+
+
+@visible("device")
+def test_attention_on_another_device(learner, draw):
+    """Queries, keys, values and mask lie on another device, such as a GPU. Which tensor does your function make on the CPU all the same?"""
+    inputs = draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 7)
+    for masks in ((), (draw.mask(3, 5),)):
+        expect_device(learner, lambda there: there.scaled_dot_product_attention.pair(*inputs, *masks)[0], (2, 3, 7))
+
+
+@visible("device")
+def test_lengths_on_another_device(learner):
+    """The lengths lie on another device, such as a GPU. Where does what they are compared with lie?"""
+    expect_device(learner, lambda there: there.padding_mask(torch.tensor([2, 3]), 5), (2, 1, 5))
+
+
+@visible("device")
+def test_head_on_another_device(learner, draw):
+    """The head was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
+    x = draw(2, 5, 4)
+    for masks in ((), (draw.mask(5, 5),)):
+        expect_device(learner, lambda there: there.SingleHeadAttention(4, 3, 7)(x, *masks), (2, 5, 7))
 
 
 @gpu

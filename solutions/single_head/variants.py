@@ -141,7 +141,7 @@ class masks_by_comparison:
 
     def padding_mask(lengths, max_length):
         rows = [[place < length for place in range(max_length)] for length in lengths.tolist()]
-        return torch.tensor(rows)[:, None]
+        return torch.tensor(rows, device=lengths.device)[:, None]
 
 
 class in_single_precision_inside:
