@@ -24,7 +24,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .classify import is_learners
-from .outcome import NoAnswer, Raised, Wrong
+from .outcome import NoAnswer, Raised, Sentence, Wrong
 
 META = "meta"
 CARRIERS = {"copy_", "_to_copy", "copy", "_foreach_copy_"}  # they take numbers from one device to another
@@ -212,12 +212,12 @@ def expect_device(learner, ask: Callable, shape: tuple[int, ...]) -> None:
     found = tuple(came.shape) if isinstance(came, Tensor) else type(came).__name__
     if found != tuple(shape):
         reason = f"{found} came back, and the shape {tuple(shape)} was expected"
-        raise Wrong("shape", reason, str(found), str(tuple(shape)), redacted=reason)
+        raise Wrong("shape", reason, str(found), str(tuple(shape)), Sentence.SHAPE)
 
 
 def _apart(error: Raised) -> Wrong:
     text = TO_NUMPY if "numpy" in error.text else error.text
     reason = text + (f" ({error.where})" if error.where else "")
-    wrong = Wrong("device", reason, redacted="a tensor lies on the CPU, and the inputs lie on another device")
+    wrong = Wrong("device", reason, sentence=Sentence.DEVICE)
     wrong.known_by = PLACES.sub("", reason)  # lines are different in every notebook
     return wrong

@@ -108,6 +108,7 @@ class Sentence(StrEnum):
     UNUSABLE = "it cannot be used as the exercise says"
     WRITTEN = "an input was changed in place, where whoever called may still need what was there"
     COSTLY = "it costs more than the exercise allows"
+    DEVICE = "a tensor lies on the CPU, and the inputs lie on another device"
     PAIR = "two things belong together here, and one tuple of two must come back"
     OTHER = "it is not as the exercise says"
 
