@@ -65,6 +65,27 @@ BODIES = {
     ),
 }
 
+# What an answer returns, of whatever kind, is its answer: it may be wrong, and it is never "no answer" nor the end of a process.
+ODD_RESULTS = {
+    "complex numbers": "torch.ones(length, length) * 1j",
+    "conjugated numbers": "(torch.ones(length, length) * 1j).conj()",
+    "a sparse tensor": "torch.eye(length).to_sparse()",
+    "a compressed tensor": "torch.eye(length).to_sparse_csr()",
+    "a tensor without numbers": "torch.ones(length, length, device='meta')",
+    "a nested tensor": "torch.nested.nested_tensor([torch.ones(1), torch.ones(2)])",
+    "numbers of 8 bits": "torch.ones(length, length).to(torch.float8_e4m3fn)",
+    "numbers that say what they mean": "torch.quantize_per_tensor(torch.ones(length, length), 0.1, 0, torch.qint8)",
+    "a tensor that is too large": "torch.ones(9000, 1000, dtype=torch.uint8)",
+    "a tensor that takes no room": "torch.ones(1).expand(1 << 40)",
+    "a whole number of 300,000 bits": "10 ** 100_000",
+    "halves of characters": "'\\ud800' * 10",
+    "a dictionary": "{1: torch.ones(2), torch: 3}",
+    "a list in lists": "[[[[[[[[[[[[[[1]]]]]]]]]]]]]]",
+    "not a number": "math.nan",
+    "a type": "torch.Tensor",
+}
+BODIES |= {name: (f"return {result}", Outcome.WRONG) for name, result in ODD_RESULTS.items()}
+
 
 @pytest.mark.parametrize("body, expected", BODIES.values(), ids=BODIES)
 def test_outcome_of_one_function_is_its_own(outcomes, level, body, expected):
@@ -72,6 +93,7 @@ def test_outcome_of_one_function_is_its_own(outcomes, level, body, expected):
         pytest.skip("there are no namespaces at this level")
     found = outcomes(causal_mask=CAUSAL.format(body))
     assert found.pop("causal") is expected
+    found.pop("device")  # which every function must pass
     assert set(found.values()) == {Outcome.PASSED}
 
 
@@ -94,6 +116,7 @@ THREADS = "import threading, time\n    while True:\n        threading.Thread(tar
 )
 def test_what_one_check_has_used_up_is_there_for_the_next(outcomes, body):
     found = outcomes(**{"causal_mask": f"def causal_mask(length):\n    {body}"})
+    found.pop("device")
     assert found.pop("causal") is Outcome.MEMORY and set(found.values()) == {Outcome.PASSED}
 
 
@@ -113,7 +136,7 @@ def test_cell_that_breaks_costs_only_what_it_defines(zygote, single_head, cell):
     sources["answer-masks"] = cell + sources["answer-masks"]
     with Session(zygote, single_head, sources, LIMITS) as session:
         found = {v.check: v.outcome for v in verdicts_on(single_head, session.learner, seed=11)}
-    assert {check for check, outcome in found.items() if outcome is not Outcome.PASSED} == {"causal", "padding"}
+    assert {check for check, outcome in found.items() if outcome is not Outcome.PASSED} == {"causal", "padding", "device"}
     assert found["causal"] in (Outcome.RAISED, Outcome.ENDED, Outcome.TIME)
 
 

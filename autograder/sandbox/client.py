@@ -187,8 +187,10 @@ class Worker:
         if not self.alive:
             return {}
         self.alive = False
-        self.link.close()
-        return self.zygote.end(self.pid)
+        try:
+            return self.zygote.end(self.pid)
+        finally:
+            self.link.close()  # afterwards: a worker that sees it closed ends by itself
 
     def _death(self) -> Stopped:
         how = self.end()

@@ -36,7 +36,7 @@ def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
             request = wire.receive(link)
         except wire.Closed:
             return
-        wire.send(link, worker.answer(request))
+        _send(link, worker.answer(request))
 
 
 class _Worker:
@@ -76,6 +76,16 @@ class _Worker:
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
             raise error
+
+
+def _send(link: socket.socket, answer: dict) -> None:
+    """Send an answer; where it cannot be written down, say so: that is an answer too."""
+    try:
+        wire.send(link, answer)
+    except wire.Closed:
+        raise
+    except Exception as error:
+        wire.send(link, _error_message(Raised(type(error).__name__, f"what came back cannot be handed on: {error}")))
 
 
 def _error_message(error: Stopped | BaseException) -> dict:

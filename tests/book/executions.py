@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import nbformat
 import pytest
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.cache.main import JupyterCacheBase
 
 from tests.book.chapters import BOOK, read
 
@@ -49,17 +52,27 @@ def _executed(chapter: str) -> dict:
 
 def in_the_site(chapter: str) -> nbformat.NotebookNode:
     """Return the chapter's code cells with the outputs that the site shows."""
-    cache = get_cache(BOOK.parent / CACHE)
     try:
-        return cache.get_cache_bundle(cache.match_cache_notebook(read(chapter)).pk).nb
+        with _outputs(BOOK.parent) as cache:
+            return cache.get_cache_bundle(cache.match_cache_notebook(read(chapter)).pk).nb
     except KeyError:
         pytest.fail(f"the site isn't built with this {chapter}: run `make site` first", pytrace=False)
 
 
 def remember(executions: dict[str, Execution], folder: Path) -> None:
     """Have a build below `folder` show these outputs, as if it had executed the chapters itself."""
-    cache = get_cache(folder / CACHE)
-    for chapter, execution in executions.items():
-        bundle = CacheBundleIn(execution.notebook, str(BOOK / f"{chapter}.md"), data={"execution_seconds": execution.seconds})
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    with _outputs(folder) as cache:
+        for chapter, execution in executions.items():
+            bundle = CacheBundleIn(execution.notebook, str(BOOK / f"{chapter}.md"), data={"execution_seconds": execution.seconds})
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     (folder / CACHE / freshness.STAMP).write_text(freshness._executed_with())
+
+
+@contextmanager
+def _outputs(folder: Path) -> Iterator[JupyterCacheBase]:
+    """Open the outputs that a build below `folder` keeps; jupyter-cache itself leaves its database open."""
+    cache = get_cache(folder / CACHE)
+    try:
+        yield cache
+    finally:
+        cache.db.dispose()
