@@ -1,7 +1,10 @@
 """Of a hidden test a page says one of a closed list of sentences, whatever an answer makes of its inputs."""
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,6 +20,8 @@ from autograder.kit.learner import local
 from autograder.kit.outcome import Ended, Outcome, Raised, TimeLimit
 from autograder.kit.suite import explain, run_check
 from autograder.limits import Limits
+from autograder.sandbox.client import Worker
+from tests.test_nothing_lost import _pid_of
 
 # A number that an answer wants to get onto the page, one time and another; neither is a length that some test asks for.
 SEED, SECRETS = 11, (6, 8)
@@ -82,22 +87,24 @@ def test_nor_does_a_way_in_which_a_process_ends(single_head):
 DIES = """
 def causal_mask(length):
     import os
-    if length > 4:
+    if length > {above}:
         {last}
     return torch.ones(length, length).tril().bool()
 """
 
 
-def _judged(single_head, level, monkeypatch, ends: list[str]) -> tuple[list, list[int]]:
+def _judged(single_head, level, monkeypatch, ends: list[str], above: int = 4) -> tuple[list, list[int]]:
     """Return the verdicts on an answer that ends its process the first time as told, and the seeds with which it was judged."""
-    seeds, true = [], judge._verdicts_once
+    seeds, true = [], judge._Pass.of
 
     def once(task):
         seeds.append(task.seed)
-        source = replace_definitions(answers(single_head)["answer-masks"], {"causal_mask": DIES.format(last=ends[len(seeds) - 1]).strip()})
+        source = replace_definitions(
+            answers(single_head)["answer-masks"], {"causal_mask": DIES.format(last=ends[len(seeds) - 1], above=above).strip()}
+        )
         return true(replace(task, submission=replace(task.submission, answers={**answers(single_head), "answer-masks": source})))
 
-    monkeypatch.setattr(judge, "_verdicts_once", once)
+    monkeypatch.setattr(judge._Pass, "of", once)
     submission = Submission("ada", "single_head", answers(single_head))
     try:
         return judge.verdicts_on_task(Task(submission, tuple(single_head.checks), SEED, Limits(), level)), seeds
@@ -114,3 +121,20 @@ def test_what_is_judged_again_has_other_hidden_inputs_and_shows_nothing_new(sing
     assert causal.outcome is Outcome.RAISED
     shown = replace(causal, in_full="")
     assert "seven numbers" not in repr(shown) and "seven numbers" in causal.in_full
+
+
+def test_what_somebody_else_has_ended_is_judged_as_if_nothing_had_happened(single_head, level, monkeypatch):
+    """No answer can end its process so; the inputs are the same again, and all is shown."""
+    end, kill = Worker.ask, []
+
+    def killed_once(self, request, *args, **kwargs):
+        if request.get("target") == "causal_mask" and not kill:
+            kill.append(_pid_of(SimpleNamespace(_zygote=self.zygote), "worker"))
+            os.kill(kill[0], signal.SIGKILL)
+        return end(self, request, *args, **kwargs)
+
+    monkeypatch.setattr(Worker, "ask", killed_once)
+    verdicts, seeds = _judged(single_head, level, monkeypatch, ["return 7"] * 2, above=0)
+    (causal,) = [verdict for verdict in verdicts if verdict.check == "causal"]
+    assert kill and seeds == [SEED, SEED]
+    assert causal.outcome is Outcome.WRONG and causal.came == "7"

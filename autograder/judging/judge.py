@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import socket
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..errors import CannotGoOn
 from ..exercise import reading as exercises
@@ -33,42 +33,49 @@ def verdicts_on_task(task: Task) -> list[Verdict]:
     A worker that dies counts against the learner when it dies twice, and so does one that runs out of time without
     computing. Once may be our fault, or caused by something else that ends or stops processes on this machine.
 
-    A worker that has died may have left what it saw to the next one. So the second time other hidden inputs are drawn, and nothing
-    that the learner's code says then is shown: what is shown was said the first time.
+    A worker that ends when it likes may have left what it saw to the next one. So the second time other hidden inputs are drawn, and
+    nothing that the learner's code says then is shown: what is shown was said the first time.
     """
-    verdicts, doubts = _verdicts_once(task)
-    if not doubts:
-        return verdicts
-    again, left = _verdicts_once(replace(task, seed=random.Random(task.seed).getrandbits(63)))
-    if left >= doubts:
-        return verdicts
-    before = {verdict.check: verdict for verdict in verdicts}
-    return [_as_before(each, before[each.check]) for each in again]
+    first = _Pass.of(task)
+    if not first.doubts:
+        return first.verdicts
+    again = _Pass.of(replace(task, seed=random.Random(task.seed).getrandbits(63)) if first.own_doing else task)
+    if again.doubts >= first.doubts:
+        return first.verdicts
+    return _as_before(again.verdicts, first.verdicts) if first.own_doing else again.verdicts
 
 
-def _as_before(verdict: Verdict, before: Verdict) -> Verdict:
-    """Return a verdict with the evidence of the one before, if that came to the same; else with none."""
-    alike = (verdict.outcome, verdict.test) == (before.outcome, before.test)
-    return before.with_mistake(verdict.mistake) if alike else verdict.concealed()
+def _as_before(verdicts: list[Verdict], before: list[Verdict]) -> list[Verdict]:
+    """Return verdicts with the evidence of those before, where these came to the same; elsewhere with none."""
+    return [
+        old.with_mistake(new.mistake) if (new.outcome, new.test) == (old.outcome, old.test) else new.concealed()
+        for new, old in zip(verdicts, before, strict=True)
+    ]
 
 
-def _verdicts_once(task: Task) -> tuple[list[Verdict], int]:
-    """Return the verdicts, and how many things went wrong that need not be the learner's fault.
+@dataclass(frozen=True)
+class _Pass:
+    """The verdicts on a task, and how many things went wrong that need not be the learner's fault."""
 
-    A worker's death may show as another outcome: an answer whose imports died with it raises an error.
-    """
-    zygote, submission, doubts = own_zygote(task.level), task.submission, 0
-    exercise = exercises.load(submission.exercise)
-    try:
-        with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
-            verdicts = verdicts_on(exercise, session.learner, task.seed, task.checks)
-            doubts = session.doubts
-    except Exception as error:  # it is our error: those of the learner's code have become verdicts
-        verdicts = our_failure(task, f"{type(error).__name__}: {error}")
-    failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
-    if failures:
-        close()
-    return verdicts, failures + doubts
+    verdicts: list[Verdict]
+    doubts: int
+    own_doing: bool  # whether the learner's code may have brought them about
+
+    @classmethod
+    def of(cls, task: Task) -> _Pass:
+        """Judge a task once. A worker's death may show as another outcome: an answer whose imports died with it raises an error."""
+        zygote, submission, doubts, own_doing = own_zygote(task.level), task.submission, 0, False
+        exercise = exercises.load(submission.exercise)
+        try:
+            with Session(zygote, exercise, submission.answers, task.limits, submission.lost_names) as session:
+                verdicts = verdicts_on(exercise, session.learner, task.seed, task.checks)
+                doubts, own_doing = session.doubts, session.own_doing
+        except Exception as error:  # it is our error: those of the learner's code have become verdicts
+            verdicts = our_failure(task, f"{type(error).__name__}: {error}")
+        failures = sum(v.outcome is Outcome.JUDGE_FAILED for v in verdicts)
+        if failures:
+            close()
+        return cls(verdicts, failures + doubts, own_doing)
 
 
 def use_forkserver(link: socket.socket | None) -> None:

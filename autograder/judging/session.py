@@ -40,6 +40,7 @@ class Session:
         self._times_up = 0  # calls that did not end
         self._spent = 0.0  # seconds in which the learner's code was waited for
         self.doubts = 0  # workers that ended by themselves, or that something else ended or kept from computing
+        self.own_doing = False  # whether the learner's code may have brought that about
         self.learner = Learner(self._send)
 
     def close(self) -> None:
@@ -141,11 +142,13 @@ class Session:
         try:
             with _ours():
                 return way(worker, request, min(seconds, left))
-        except Ended:
+        except Ended as error:
             self.doubts += 1
+            self.own_doing |= not error.from_outside
             raise
         except TimeLimit as error:
             self.doubts += worker.was_idle
+            self.own_doing |= worker.was_idle
             raise self._all_spent() if spent() >= left else error from None
         finally:
             self._spent += spent()

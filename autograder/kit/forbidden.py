@@ -8,7 +8,6 @@ import functools
 import importlib
 import re
 
-from .kernels import kernels, watch
 from .source import tree_of
 
 
@@ -88,6 +87,8 @@ LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its li
 
 def prepare() -> None:
     """Look up, once for all processes that are forked later, what every list stands for."""
+    from .kernels import kernels  # needs torch, without which sources are read
+
     for name in names([*LISTS]):
         if name.startswith("torch.ops."):
             kernels(name)
@@ -193,6 +194,8 @@ class Guard:
     """
 
     def __init__(self, dotted_names: list[str]):
+        from .kernels import watch
+
         self._active = False
         forbidden = _matcher(tuple(name for name in dotted_names if "*" in name))
         inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]

@@ -198,7 +198,10 @@ class Worker:
         if how["cpu_seconds"] >= self.limits.cpu_seconds - 1:
             return TimeLimit(f"more than {self.limits.cpu_seconds} seconds of computing")
         if os.WIFSIGNALED(status) and how["by_itself"]:
-            return Ended(f"the process died of {signal.Signals(os.WTERMSIG(status)).name}")
+            died = Ended(f"the process died of {signal.Signals(os.WTERMSIG(status)).name}")
+            # A worker may send no signal, or is the first of its namespace, which is safe from its own.
+            died.from_outside = os.WTERMSIG(status) == signal.SIGKILL and self.zygote.level is not Level.none
+            return died
         return Ended("the process ended while the judge waited for an answer")
 
 

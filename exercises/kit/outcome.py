@@ -94,6 +94,7 @@ class MemoryLimit(Stopped):
 class Ended(Stopped):
     outcome = Outcome.ENDED
     redacted = "the process was gone before the answer came"
+    from_outside = False  # no learner's code can have done that
 
 
 class Sentence(StrEnum):
