@@ -1,5 +1,8 @@
 """What an exercise asks for is found in a source and stopped at run time, list by list."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -12,6 +15,7 @@ from autograder.kit.forbidden import LISTS, found_in, names
 from autograder.kit.kernels import kernels
 from autograder.kit.outcome import Forbidden, Outcome, Raised
 from autograder.limits import Limits
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -164,3 +168,29 @@ def test_a_mask_that_torch_keeps_in_a_forbidden_class_may_be_used():
         found_in("hidden = nn.Transformer.generate_square_subsequent_mask(3)\nmodel = nn.Transformer(8)", names(["transformer"]))
         == "nn.Transformer"
     )
+
+
+TWO_GUARDS = """
+import torch
+from autograder.kit.forbidden import Guard, Used, names
+first, second = Guard(names(["softmax", "attention"])), Guard(names(["attention"]))
+scores, said = torch.zeros(1, 1, 2, 2), []
+for guards in ((), (first,), (second,), (first, second)):
+    for guard in guards:
+        guard.on()
+    for work in (lambda: scores.softmax(-1), lambda: torch.nn.functional.scaled_dot_product_attention(scores, scores, scores)):
+        try:
+            work()
+            said.append("through")
+        except Used:
+            said.append("stopped")
+    for guard in guards:
+        guard.off()
+print(*said)
+"""
+
+
+def test_several_exercises_in_one_process_have_a_guard_each():
+    """As in pytest on the folder of exercises, or in one kernel for several notebooks."""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", TWO_GUARDS], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["through"] * 2 + ["stopped"] * 2 + ["through", "stopped"] + ["stopped"] * 2, done.stderr

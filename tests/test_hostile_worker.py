@@ -21,6 +21,7 @@ from autograder.kit.values import small
 from autograder.limits import Limits
 from autograder.sandbox import wire
 from autograder.sandbox.client import Worker, _value
+from autograder.sandbox.levels import Level
 
 EXAMPLES = int(os.environ.get("ATTENTION_FUZZ", "60"))
 
@@ -69,7 +70,9 @@ def test_any_value_gets_a_verdict(single_head, data):
 @given(answer=st.dictionaries(st.sampled_from(["error", "texts", "value", "ready", "other"]), VALUES, max_size=4))
 def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits()
+    )
     with mine, theirs:
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
         speaker.start()
@@ -115,7 +118,9 @@ def test_texts_of_an_error_are_cut_short():
 @given(frames=st.lists(st.binary(max_size=60), max_size=4), announced=st.integers(0, 1 << 33))
 def test_any_bytes_are_an_error_of_the_learners(frames, announced):
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits())
+    worker = Worker(
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits()
+    )
     with mine:
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))
         theirs.shutdown(socket.SHUT_WR)

@@ -201,7 +201,7 @@ class Guard:
         inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]
         for dotted in [name for name in dotted_names if "*" not in name] + inner:
             self._wrap(dotted)
-        self._kept = watch([name for name in dotted_names if name.startswith("torch.ops.")], self._ask)
+        watch([name for name in dotted_names if name.startswith("torch.ops.")], self._ask)
         self._wrap_higher_order(forbidden)
 
     def on(self) -> None:

@@ -25,27 +25,34 @@ def kernels(pattern: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, key) for name in map(_written, operators) for key in _keys(name))
 
 
-def watch(patterns: Iterable[str], ask: Callable[[str], None]) -> list[torch.library.Library]:
-    """Have `ask` called with the dotted name of an operator before it runs, if the name fits a pattern; it may raise.
-
-    Returns what has to be kept for as long as that is to last.
-    """
-    kept: dict[str, torch.library.Library] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that kernels are replaced, which is the purpose
-        for operator, key in sorted({each for pattern in patterns for each in kernels(pattern)}):
-            namespace, _, name = operator.partition("::")
-            library = kept.setdefault(namespace, torch.library.Library(namespace, "IMPL"))
-            library.impl(name, _asking(torch.library.get_kernel(operator, key), _dotted(operator), ask), key, with_keyset=True)
-    return list(kept.values())
+def watch(patterns: Iterable[str], ask: Callable[[str], None]) -> None:
+    """Have `ask` called with the dotted name of an operator before it runs, if the name fits a pattern; it may raise. This lasts as long as the process."""
+    for operator, key in {each for pattern in patterns for each in kernels(pattern)}:
+        if (operator, key) not in _asked:
+            _asked[operator, key] = []
+            _stand_before(operator, key)
+        _asked[operator, key].append(ask)
 
 
-def _asking(kernel, dotted: str, ask: Callable[[str], None]) -> Callable:
+_asked: dict[tuple[str, str], list[Callable[[str], None]]] = {}  # by kernel: one of ours stands before it, for all who watch
+_libraries: dict[str, torch.library.Library] = {}  # by namespace: what is registered lasts as long as they do
+
+
+def _stand_before(operator: str, key: str) -> None:
+    """Register a kernel that asks, and then calls the one that is there now."""
+    kernel, asked, dotted = torch.library.get_kernel(operator, key), _asked[operator, key], _dotted(operator)
+
     def asking(keyset, *args, **kwargs):
-        ask(dotted)
+        for ask in asked:
+            ask(dotted)
         return kernel.call_boxed(keyset, *args, **kwargs)
 
-    return asking
+    namespace, _, name = operator.partition("::")
+    if namespace not in _libraries:
+        _libraries[namespace] = torch.library.Library(namespace, "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that kernels are replaced, which is the purpose
+        _libraries[namespace].impl(name, asking, key, with_keyset=True)
 
 
 def _keys(operator: str) -> list[str]:

@@ -1,4 +1,4 @@
-# causal: wrong answer; padding: wrong answer
+# causal: wrong answer
 # stopped from: none
 """Have the worker's own code send a verdict in place of the answer."""
 import sys

@@ -1,4 +1,4 @@
-# causal: time limit; padding: time limit
+# causal: time limit; padding: time limit; device: time limit
 # stopped from: none
 """Never finish the cell."""
 while True:
