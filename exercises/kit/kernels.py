@@ -27,20 +27,23 @@ def kernels(pattern: str) -> tuple[tuple[str, str], ...]:
 
 def watch(patterns: Iterable[str], ask: Callable[[str], None]) -> None:
     """Have `ask` called with the dotted name of an operator before it runs, if the name fits a pattern; it may raise. This lasts as long as the process."""
-    for operator, key in {each for pattern in patterns for each in kernels(pattern)}:
-        if (operator, key) not in _asked:
-            _asked[operator, key] = []
-            _stand_before(operator, key)
-        _asked[operator, key].append(ask)
+    meant = {each for pattern in patterns for each in kernels(pattern)}
+    # All of them before the first is replaced: what torch takes behind autograd depends on what there is before it.
+    new = {each: torch.library.get_kernel(*each) for each in meant - _asked.keys()}
+    for (operator, key), kernel in new.items():
+        _asked[operator, key] = []
+        _stand_before(operator, key, kernel)
+    for each in meant:
+        _asked[each].append(ask)
 
 
 _asked: dict[tuple[str, str], list[Callable[[str], None]]] = {}  # by kernel: one of ours stands before it, for all who watch
 _libraries: dict[str, torch.library.Library] = {}  # by namespace: what is registered lasts as long as they do
 
 
-def _stand_before(operator: str, key: str) -> None:
-    """Register a kernel that asks, and then calls the one that is there now."""
-    kernel, asked, dotted = torch.library.get_kernel(operator, key), _asked[operator, key], _dotted(operator)
+def _stand_before(operator: str, key: str, kernel) -> None:
+    """Register a kernel that asks, and then calls the one that was there."""
+    asked, dotted = _asked[operator, key], _dotted(operator)
 
     def asking(keyset, *args, **kwargs):
         for ask in asked:
