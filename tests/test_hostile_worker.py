@@ -71,7 +71,10 @@ def test_any_value_gets_a_verdict(single_head, data):
 def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
     mine, theirs = socket.socketpair()
     worker = Worker(
-        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}), mine, 1, Limits()
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid, patience: {"by_itself": True, "status": 0, "cpu_seconds": 0.0}),
+        mine,
+        1,
+        Limits(),
     )
     with mine, theirs:
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
@@ -119,7 +122,10 @@ def test_texts_of_an_error_are_cut_short():
 def test_any_bytes_are_an_error_of_the_learners(frames, announced):
     mine, theirs = socket.socketpair()
     worker = Worker(
-        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits()
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid, patience: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}),
+        mine,
+        1,
+        Limits(),
     )
     with mine:
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))

@@ -111,7 +111,7 @@ def test_who_sleeps_is_judged_once_more(single_head):
 @pytest.mark.parametrize("waited, computed, is_idle", [(0.0, 0.3, False), (0.0, 0.05, True), (5.0, 5.3, False), (5.0, 5.05, True)])
 def test_who_computes_is_out_of_time_at_once(waited, computed, is_idle):
     mine, theirs = socket.socketpair()
-    zygote = SimpleNamespace(end=lambda pid: {"cpu_seconds": computed}, use=lambda pid: {"starved_seconds": 0.0})
+    zygote = SimpleNamespace(end=lambda pid, patience: {"cpu_seconds": computed}, use=lambda pid: {"starved_seconds": 0.0})
     worker = Worker(zygote, mine, 1, Limits(), waited=waited)
     with mine, theirs, pytest.raises(TimeLimit):
         worker.ask({"do": "call"}, 0.3)

@@ -238,7 +238,10 @@ def test_any_question_gets_an_answer(question):
 def test_any_questions_and_then_any_bytes_are_an_error_of_the_learners(questions, rest):
     mine, theirs = socket.socketpair()
     worker = Worker(
-        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits()
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid, patience: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}),
+        mine,
+        1,
+        Limits(),
     )
 
     def speak():
@@ -268,7 +271,10 @@ def test_any_outcome_of_a_mutation_test_gets_a_verdict(bug_hunt, data):
 def test_worker_that_asks_and_never_listens_runs_out_of_time():
     mine, theirs = socket.socketpair()
     worker = Worker(
-        SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}), mine, 1, Limits()
+        SimpleNamespace(level=Level.bubblewrap, end=lambda pid, patience: {"by_itself": True, "status": 9, "cpu_seconds": 0.0}),
+        mine,
+        1,
+        Limits(),
     )
     flood = threading.Thread(target=lambda: _flood(theirs), daemon=True)
     with theirs:
@@ -289,7 +295,7 @@ def _flood(link) -> None:
 
 def test_question_outside_a_mutation_test_is_an_answer_and_nothing_else():
     mine, theirs = socket.socketpair()
-    worker = Worker(SimpleNamespace(level=Level.bubblewrap, end=lambda pid: {}), mine, 1, Limits())
+    worker = Worker(SimpleNamespace(level=Level.bubblewrap, end=lambda pid, patience: {}), mine, 1, Limits())
     with mine, theirs:
         wire.send(theirs, {"ask": {"args": (torch.ones(1),), "kwargs": {}}})
         assert worker.ask({"do": "call"}, 5) is None

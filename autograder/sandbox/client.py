@@ -21,6 +21,7 @@ START_SECONDS = 120  # importing torch from a cold disk is slow
 HOUSEKEEPING_SECONDS = 30  # forking and ending, on a busy machine
 MOST_GRANTED = 10  # times the seconds of a request, where others have the processors
 LEAST_GRANTED = 0.05  # of the seconds of a request; less is what every process waits
+LAST_SECONDS = 0.5  # a process closes its link some time before it is gone
 IDLE = 0.75  # share of a request's seconds without computing; an endless loop on a busy machine stays below it
 LONGEST_TEXT = 1000  # of an error
 OTHERS: dict[str, type[Stopped]] = {kind.__name__: kind for kind in (NoAnswer, Forbidden, MemoryLimit)}
@@ -90,14 +91,14 @@ class Zygote:
             wire.receive(self._link, wire.Deadline(START_SECONDS))
             self._prepared = True
 
-    def end(self, pid: int) -> dict:
-        return self._request("end", pid)
+    def end(self, pid: int, patience: float = 0.0) -> dict:
+        return self._request(do="end", pid=pid, patience=patience)
 
     def use(self, pid: int) -> dict:
-        return self._request("use", pid)
+        return self._request(do="use", pid=pid)
 
-    def _request(self, do: str, pid: int) -> dict:
-        wire.send(self._link, {"do": do, "pid": pid})
+    def _request(self, **request) -> dict:
+        wire.send(self._link, request)
         return _answer(self._link)
 
 
@@ -182,18 +183,18 @@ class Worker:
         after = self.use()
         return value, Cost(after["peak_bytes"] - self.born["peak_bytes"], after["cpu_seconds"] - before["cpu_seconds"])
 
-    def end(self) -> dict:
-        """End the worker; return how it ended."""
+    def end(self, patience: float = 0.0) -> dict:
+        """End the worker, or let it end by itself within so many seconds; return how it ended."""
         if not self.alive:
             return {}
         self.alive = False
         try:
-            return self.zygote.end(self.pid)
+            return self.zygote.end(self.pid, patience)
         finally:
             self.link.close()  # afterwards: a worker that sees it closed ends by itself
 
     def _death(self) -> Stopped:
-        how = self.end()
+        how = self.end(LAST_SECONDS)
         status = how["status"]
         if how["cpu_seconds"] >= self.limits.cpu_seconds - 1:
             return TimeLimit(f"more than {self.limits.cpu_seconds} seconds of computing")

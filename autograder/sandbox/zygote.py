@@ -111,7 +111,7 @@ def serve(judge_link: socket.socket, shell, config: dict) -> None:
 def _do(judge_link: socket.socket, shell, config: dict, do: str, **rest) -> dict:
     if do == "fork":
         return _fork(judge_link, shell, rest["limits"], config)
-    return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](rest["pid"])
+    return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](**rest)
 
 
 def _prepare(config: dict) -> dict:
@@ -214,10 +214,12 @@ def _starved(pid: int) -> float:
     return max(waits, default=0) / 1e9
 
 
-def _end(pid: int) -> dict:
-    """End a worker and its process group; return how it ended and the CPU seconds it took."""
+def _end(pid: int, patience: float = 0.0) -> dict:
+    """End a worker and its process group; return how it ended and the CPU seconds it took. One that is about to end has some seconds to do so."""
+    until = time.monotonic() + patience
     # Not reaped before the group is gone, so that no other process can have got the number.
-    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    while (ended := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None and time.monotonic() < until:
+        time.sleep(0.001)
     for end in (os.killpg, os.kill):
         try:
             end(pid, signal.SIGKILL)
