@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from autograder.judging.verdicts import verdicts_on
 from autograder.kit import expect, fingerprint
 from autograder.kit.learner import Learner
-from autograder.kit.operations import Handle, Object
 from autograder.kit.outcome import Outcome, Raised, Stopped, Wrong
+from autograder.kit.plain import Handle, Object
 from autograder.kit.values import small
 from autograder.limits import Limits
 from autograder.sandbox import wire

@@ -21,8 +21,8 @@ from autograder.kit import Contract, expect_pass, expect_refusal
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import Learner, local
 from autograder.kit.mutation import MOST_CALLS, Asked
-from autograder.kit.operations import Object
 from autograder.kit.outcome import NoAnswer, Outcome, Raised, Stopped, TimeLimit, Wrong
+from autograder.kit.plain import Object
 from autograder.kit.proxy import ERRORS, LONGEST_AXIS, MOST_NUMBERS
 from autograder.kit.suite import run_check
 from autograder.limits import Limits

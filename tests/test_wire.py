@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.kit.operations import Handle, Object
+from autograder.kit.plain import Handle, Object
 from autograder.sandbox import wire
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .operations import Object
 from .outcome import Sentence, Wrong
+from .plain import Object
 from .values import small
 
 STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from .operations import Handle, Object, Operations, names_of
+from .operations import Operations, names_of
 from .outcome import Sentence, Wrong
+from .plain import Handle, Object
 from .values import call
 
 

@@ -14,8 +14,8 @@ from jaxtyping import jaxtyped
 from torch import Tensor
 
 from .learner import Callee
-from .operations import Object
 from .outcome import Raised, Wrong
+from .plain import Object
 from .proxy import ERRORS, check_handed
 
 MOST_CALLS = 200

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -18,33 +17,11 @@ from .classify import classify
 from .cost import Cost, measure
 from .devices import META, OneDevice
 from .outcome import NoAnswer, Stopped
+from .plain import Handle, plain
 from .proxy import ImplementationProxy
 
 DEEPEST = 8
-MOST_BITS = 256  # of a whole number; those that are counted in exercises have 60
-MOST_NUMBERS = 1 << 23  # of all tensors that come back: a test may make 64 bits, and more than one copy, of each
-DTYPES = (
-    *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
-    *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
-)
 REENTRANT = "use_reentrant"  # in torch's words: checkpointing of that kind works in a whole backward pass only
-
-
-@dataclass(frozen=True)
-class Handle:
-    """A number that stands for an object kept beside the learner's code."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Object:
-    """A returned thing that has no plain form: only the name of its class is handed on."""
-
-    kind: str
-
-    def __repr__(self) -> str:
-        return self.kind
 
 
 class Operations:
@@ -202,34 +179,16 @@ class Operations:
         return value
 
     def _plain(self, value, depth: int = 0):
-        if isinstance(value, Tensor):
-            return _plain_tensor(value)
-        if type(value) is int and value.bit_length() > MOST_BITS:
-            return Object(f"an int of {value.bit_length()} bits")
-        if value is None or type(value) in (bool, int, float, str):
-            return value
+        """Return a result in plain form; a module stays here, and a handle stands for it."""
         if isinstance(value, (tuple, list)) and depth < DEEPEST:
             return tuple(self._plain(part, depth + 1) for part in value)
         if isinstance(value, nn.Module):
             self._kept.append(value)
             return Handle(len(self._kept) - 1)
-        return Object(type(value).__name__)
+        return plain(value)
 
     def _watched(self):
         return _Watch(self._guard, self._missing)
-
-
-def _plain_tensor(value: Tensor) -> Tensor | Object:
-    """Return a copy of a tensor on the CPU; one that has no numbers there, or none that can be compared, is described."""
-    if value.layout is not torch.strided or value.is_nested or value.dtype not in DTYPES:
-        return Object(f"a tensor of {value.dtype}, {'nested' if value.is_nested else value.layout}")
-    if value.numel() > MOST_NUMBERS:
-        return Object(f"a tensor of shape {tuple(value.shape)}, which nothing here needs")
-    with torch._C.DisableTorchFunctionSubclass():  # a subclass must not influence what comes back
-        try:
-            return value.detach().as_subclass(Tensor).to("cpu").contiguous().clone()
-        except NotImplementedError:  # which would stand for an answer that was not given
-            return Object("a tensor without numbers")
 
 
 def _differentiated(run: Callable[[], object], leaves: list[Tensor], weigh: Callable[[Tensor], Tensor]) -> list:

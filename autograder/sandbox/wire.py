@@ -21,10 +21,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..kit import operations
-from ..kit.operations import Handle, Object
+from ..kit import plain
+from ..kit.plain import Handle, Object
 
-DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in operations.DTYPES}
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in plain.DTYPES}
 MOST_HEADER = 1 << 20
 MOST_BYTES = 1 << 26
 MOST_TENSORS = 1024
@@ -150,7 +150,7 @@ def _sizes(described: list) -> list[tuple[torch.dtype, tuple[int, ...], int]]:
     if len(described) > MOST_TENSORS:
         raise BadFrame("more tensors than a frame may hold")
     sizes = [_size(each) for each in described]
-    if sum(math.prod(shape) for _, shape, _ in sizes) > operations.MOST_NUMBERS:
+    if sum(math.prod(shape) for _, shape, _ in sizes) > plain.MOST_NUMBERS:
         raise BadFrame("more numbers than a frame may hold")
     if sum(size for _, _, size in sizes) > MOST_BYTES:
         raise BadFrame("more bytes than a frame may hold")

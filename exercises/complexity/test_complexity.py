@@ -9,8 +9,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from kit import expect, visible
-from kit.operations import Object
 from kit.outcome import Wrong
+from kit.plain import Object
 
 WORK, ROUNDS, PATH, BYTES = range(4)
 SIZES = ((7, 11), (13, 5))  # words, numbers for each

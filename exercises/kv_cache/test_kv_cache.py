@@ -8,8 +8,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from kit import expect, expect_device, expect_trained, visible
-from kit.operations import Object
 from kit.outcome import Stopped, Wrong
+from kit.plain import Object
 
 WIDTHS = {2: torch.float16, 4: torch.float32}  # by the bytes of one number
 

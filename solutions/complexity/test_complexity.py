@@ -9,8 +9,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.kit import expect, hidden, visible
-from autograder.kit.operations import Object
 from autograder.kit.outcome import Wrong
+from autograder.kit.plain import Object
 
 WORK, ROUNDS, PATH, BYTES = range(4)
 SIZES = ((7, 11), (13, 5))  # words, numbers for each

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
-from autograder.kit.operations import Object
 from autograder.kit.outcome import Stopped, Wrong
+from autograder.kit.plain import Object
 
 WIDTHS = {2: torch.float16, 4: torch.float32}  # by the bytes of one number
 
