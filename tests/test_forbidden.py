@@ -39,6 +39,11 @@ INNER = {
     "torch._transformer_encoder_layer_fwd": "transformer",
     "torch.ops.aten.native_layer_norm": "layer_norm",
     "torch._fused_rms_norm": "layer_norm",
+    "torch.sparse.softmax": "softmax",
+    "torch.masked.log_softmax": "softmax",
+    "scipy.special.softmax": "softmax",
+    "sklearn.utils.extmath.softmax": "softmax",
+    "torch.nn.attention.flex_attention.flex_attention": "attention",
 }
 
 

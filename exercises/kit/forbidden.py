@@ -81,7 +81,6 @@ TRANSFORMER = [
 ]
 LISTS = {"softmax": SOFTMAX, "attention": ATTENTION, "layer_norm": LAYER_NORM, "transformer": TRANSFORMER}
 HELPERS = {"torch.nn.Transformer.generate_square_subsequent_mask"}  # allowed, though it lives in a forbidden class: it only makes a mask
-INSIDE = ("torch", "torch._C._nn", "torch._C._special")  # modules that hold private functions
 LONGEST_NAME = 32  # parts; a chain of a thousand, looked at from each of its links, takes minutes
 
 
@@ -187,22 +186,22 @@ def _method(node: ast.Call, methods: set[str], aliases: dict[str, str]) -> str |
 
 
 class Guard:
-    """Wraps the forbidden functions and stops them while the learner's code runs.
+    """Stops what is forbidden while the learner's code runs.
 
-    Installed once, before the learner's first line: an alias taken later is guarded too. When it is
-    off, it lets everything through, so a learner may still compare with torch by hand.
+    Public functions and classes are wrapped, so that a class is stopped when it is made and a message has the name that people know.
+    Everything else ends at an operator, and is stopped there. Installed once, before the learner's first line: an alias taken later is
+    guarded too. When it is off, it lets everything through, so a learner may still compare with torch by hand.
     """
 
     def __init__(self, dotted_names: list[str]):
         from .kernels import watch
 
         self._active = False
-        forbidden = _matcher(tuple(name for name in dotted_names if "*" in name))
-        inner = [f"{module}.{name}" for module in INSIDE for name in dir(importlib.import_module(module)) if forbidden(f"{module}.{name}")]
-        for dotted in [name for name in dotted_names if "*" not in name] + inner:
+        for dotted in [name for name in dotted_names if "*" not in name]:
             self._wrap(dotted)
-        watch([name for name in dotted_names if name.startswith("torch.ops.")], self._ask)
-        self._wrap_higher_order(forbidden)
+        operators = [name for name in dotted_names if name.startswith("torch.ops.")]
+        watch(operators, self._ask)
+        self._wrap_higher_order(_matcher(tuple(operators)))
 
     def on(self) -> None:
         self._active = True
