@@ -287,6 +287,6 @@ check("device")
 # %% [markdown] tags=["hints"]
 # 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor parameters?
 # 2. What `torch.zeros` or `torch.rand` makes lies on the CPU, unless told otherwise; and a layer that is moved takes its parameters
-#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
 # 3. Make each tensor with the `device=` of the words, or out of them (`zeros_like`, `rand_like`), and keep it with
 #    `self.register_buffer`, or as a parameter where it is trained.

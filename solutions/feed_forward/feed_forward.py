@@ -238,6 +238,6 @@ check("device")
 # %% [markdown] tags=["hints"]
 # 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor matrices, nor biases?
 # 2. What `torch.zeros` or `torch.arange` makes lies on the CPU, unless told otherwise; and a network that is moved takes its parameters
-#    along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+#    along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
 # 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `zeros_like`). Often a plain number will do:
 #    `clamp(min=0)` needs no tensor.

@@ -203,7 +203,7 @@ check("device")
 # %% [markdown] tags=["hints"]
 # 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor matrices?
 # 2. What `torch.arange` or `torch.ones` makes lies on the CPU, unless told otherwise; and a module that is moved takes its parameters
-#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers lie nowhere, and go everywhere.
+#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
 # 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `zeros_like`), and keep it with
 #    `self.register_buffer`.
 
