@@ -35,14 +35,12 @@ c.CourseDirectory.db_url = course.gradebook_url
 
 c.merge(stub_config())
 c.Autograde.sanitize_preprocessors = ["autograder.plugins.autograde.RebuildNotebook"]
-c.Autograde.autograde_preprocessors = [
-    "autograder.plugins.autograde.JudgeInSandbox",
-    "nbgrader.preprocessors.AssignLatePenalties",
-]
+c.Autograde.autograde_preprocessors = ["autograder.plugins.autograde.JudgeInSandbox"]
 c.Autograde.pre_convert_hook = "autograder.plugins.autograde.refuse_early"
 
 c.GenerateFeedback.exporter_class = "autograder.plugins.autograde.FeedbackExporter"
-c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
+c.GenerateFeedback.preprocessors = []
+c.GenerateFeedback.force = True  # a page is there as soon as something is judged, and a person may have changed a mark since
 # Before nbgrader's own templates: the formgrader then fetches no script from elsewhere.
 c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "plugins" / "formgrader"), formgrader_templates]
 c.ExportApp.plugin_class = "autograder.plugins.export.SafeCsv"
@@ -55,3 +53,7 @@ clear_if_changed(exercises.SOLUTIONS)
 write_sources(course.root / "source")
 take_back(course)
 lay_out(course)
+
+# What a course sets for itself, such as the penalty for late work.
+if (course.root / "nbgrader_config.py").is_file():
+    load_subconfig("nbgrader_config.py", path=str(course.root))  # noqa: F821  (given by traitlets)

@@ -157,16 +157,61 @@ def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> 
 
 
 def _conclude(course: Course, graded: Graded) -> None:
-    from .files import write_whole
-    from .pages.report import report_page
+    from .records.marks import Marks
+    from .records.results import Result
 
-    print_marks(graded.entries)
+    print_marks([Result(entry, graded.marks.get(entry.of, Marks())) for entry in graded.entries])
     print_changes(graded.changes)
     if graded.unchanged:
         console.print(f"{graded.unchanged} of {len(graded.entries)} were judged before, and nothing has changed for them")
-    report = course.root / "report.html"
-    write_whole(report, report_page(graded.entries))
-    console.print(f"the class: {short(report)}")
+    _write_report(course, graded)
+
+
+@main.command()
+def report() -> None:
+    """Write the report on the class anew: verdicts as they were judged, marks as the gradebook has them now."""
+    from .grading import Graded
+    from .records.course import Course
+
+    _write_report(Course(), Graded())
+
+
+def _write_report(course: Course, graded: Graded) -> None:
+    from .exercise.reading import all_names
+    from .files import write_all
+    from .pages.report import report_page, report_rows
+    from .pages.table import as_csv
+    from .records import database
+    from .records.results import whole_class
+
+    with database.opened(course.gradebook_url) as gradebook:
+        results = whole_class(course, gradebook, all_names(), graded.entries)
+    page, table = course.root / "report.html", course.root / "report.csv"
+    write_all([(page, report_page(results, graded.changes, graded.new)), (table, as_csv(report_rows(results), []))])
+    console.print(f"the class: {short(page)}, and as a table {short(table)}")
+
+
+@main.command()
+@click.argument("exercise")
+@click.argument("learner")
+def draft(exercise: str, learner: str) -> None:
+    """Draft a known mistake from the work of a learner whose mistake has no name yet."""
+    from .authoring.draft import drafts
+    from .exercise.reading import load
+    from .files import write_whole
+    from .intake.reading import read_submission
+    from .limits import asked_limits
+    from .pool.choose import chosen_judges
+    from .records.course import Course
+    from .sandbox.levels import required
+
+    course, level, found = Course(), required(), load(exercise)
+    submission = read_submission(course.handed_in(learner, found.name), learner, found)
+    with chosen_judges(1, level) as judges:
+        text = drafts(found, submission, course.seed(), asked_limits(), level, judges)
+    path = course.root / "drafts" / f"{found.name}-{learner}.py"
+    write_whole(path, text)  # not shown here: it is a stranger's text
+    console.print(f"{short(path)}: read it, and put what is a mistake into solutions/{found.name}/mistakes.py")
 
 
 @main.command()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from nbformat.v4 import writes_json
 from nbgrader.api import Gradebook
@@ -27,8 +28,12 @@ from .records import database, journal
 from .records import gradebook as gradebooks
 from .records.course import Course, there
 from .records.entry import Entry
+from .records.handed_in import beside, handed_in_at
+from .records.late import Late
 from .records.lock import held
+from .records.marks import Marks
 from .records.notebooks import annotated, rebuilt
+from .records.results import Result
 from .sandbox.levels import Level, required
 from .strangers import log_of
 
@@ -52,10 +57,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Graded:
-    """What one run has done: an entry for each submission, in the order in which they were entered, and the marks that changed."""
+    """What one run has done: an entry for each submission, in the order in which they were entered, what the gradebook then had on
+    each, and the marks that changed."""
 
     entries: list[Entry] = field(default_factory=list)
+    marks: dict[tuple[str, str], Marks] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
+    new: int = 0  # entries of what had never been judged
     unchanged: int = 0  # entries that needed no judging: the journal had valid verdicts on all checks
 
 
@@ -96,6 +104,7 @@ class Grader:
         self.course, self.limits, self.again = course, limits, again
         self.level = required() if level is None else level  # of the sandbox
         self.seed = course.seed()
+        self.late = Late()
         self.judges = judges or Here()
 
     def __enter__(self) -> Grader:
@@ -181,11 +190,11 @@ def grade(
     again: bool = False,
     level: Level | None = None,
     judges: Judges | None = None,
-    seen: Callable[[Entry], None] = lambda entry: None,
+    seen: Callable[[Result], None] = lambda result: None,
 ) -> Graded:
     """Return what came of grading all submissions to these exercises, by `judges` or else in this process.
 
-    `seen` is called with each entry when it is in the gradebook; with several judges that is the order in which they are done.
+    `seen` is called with each result when it is in the gradebook; with several judges that is the order in which they are done.
     An error that it raises ends the run. Raises `CannotGoOn`; what was judged until then is in the journal.
     """
     with (
@@ -200,12 +209,13 @@ def grade(
 class _Run:
     """One run over a class: judges are kept supplied with submissions, and these are entered as they are done."""
 
-    def __init__(self, grader: Grader, gradebook: Gradebook, seen: Callable[[Entry], None]):
+    def __init__(self, grader: Grader, gradebook: Gradebook, seen: Callable[[Result], None]):
         self._grader, self._gradebook, self._seen = grader, gradebook, seen
         self._waiting: list[Work] = []
         self._entries: list[Entry] = []
+        self._marks: dict[tuple[str, str], Marks] = {}
         self._changes: list[Change] = []
-        self._unchanged = 0
+        self._new = self._unchanged = 0
 
     def grade(self, submissions: list[tuple[str, str]]) -> Graded:
         for name in dict.fromkeys(name for _, name in submissions):
@@ -214,7 +224,7 @@ class _Run:
             self._start(learner, exercises.load(name))
             self._enter_ready(self._grader.judges.ahead)
         self._enter_ready(0)
-        return Graded(self._entries, self._changes, self._unchanged)
+        return Graded(self._entries, self._marks, self._changes, self._new, self._unchanged)
 
     def _start(self, learner: str, exercise: Exercise) -> None:
         """Start on a submission, unless it has been removed since it was listed."""
@@ -241,15 +251,18 @@ class _Run:
 
     def _enter(self, ready: list[Work]) -> None:
         self._waiting = [work for work in self._waiting if work not in ready]
-        for work, entry in zip(ready, finished(self._grader, self._gradebook, ready)):
+        entries, marks = finished(self._grader, self._gradebook, ready)
+        self._marks |= marks
+        for work, entry in zip(ready, entries):
             self._entries.append(entry)
             self._changes += work.changes(entry)
+            self._new += work.earlier is None
             self._unchanged += entry is work.earlier
-            self._seen(entry)
+            self._seen(Result(entry, marks.get(entry.of, Marks())))
 
 
-def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[Entry]:
-    """Write the results of submissions (journal, marks, notebooks, feedback) and return their entries.
+def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[list[Entry], dict[tuple[str, str], Marks]]:
+    """Write the results of submissions (journal, marks, notebooks, feedback); return their entries, and what the gradebook then has on each.
 
     All that are ready are written together, because most of it is waiting for the disk.
     """
@@ -263,17 +276,19 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> list[En
             (work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)
         ]  # only a learner's name may become part of a path
         write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
-    by_hand = gradebooks.record(gradebook, [entry for _, entry in named])
-    notebooks = [(course.autograded(*entry.of), _notebook(work.submission, entry)) for work, entry in named if work.submission]
-    pages = [
-        (
-            course.feedback(*entry.of),
-            feedback_page(entry, exercises.load(entry.exercise), by_hand[entry.of].marks, by_hand[entry.of].comments),
-        )
-        for _, entry in named
-    ]
+    times = {entry.of: handed_in_at(course, *entry.of) for _, entry in named}
+    marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late)
+    notebooks = [file for work, entry in named if work.submission for file in _autograded(course, work.submission, entry)]
+    pages = [(course.feedback(*entry.of), feedback_page(entry, exercises.load(entry.exercise), marks[entry.of])) for _, entry in named]
     write_all(notebooks + pages)
-    return entries
+    return entries, marks
+
+
+def _autograded(course: Course, submission: Submission, entry: Entry) -> list[tuple[Path, str]]:
+    """Return the files that nbgrader expects of a graded submission: paths and texts."""
+    path = course.autograded(*entry.of)
+    told = beside(course, *entry.of).items()
+    return [(path, _notebook(submission, entry)), *((path.with_name(name), text) for name, text in told if text)]
 
 
 def _notebook(submission: Submission, entry: Entry) -> str:

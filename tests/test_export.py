@@ -3,7 +3,7 @@
 import csv
 
 from autograder.grading import grade
-from autograder.plugins.export import as_csv, safe
+from autograder.pages.table import as_csv, safe
 from autograder.records import database
 
 HOSTILE = {
@@ -29,7 +29,7 @@ def test_cells_that_would_be_formulas_become_text():
 
 def test_what_was_written_is_read_back_whole():
     rows = [{"student_id": text, "score": -1.5, "=check": 2} for text in [*HOSTILE, 'quote " and , comma', "two\nlines"]]
-    text = as_csv(rows)
+    text = as_csv(rows, [])
     back = list(csv.DictReader(text.splitlines(keepends=True)))
     assert len(back) == len(rows) and all(row["score"] == "-1.5" and row["'=check"] == "2" for row in back)
     assert [row["student_id"] for row in back][-2:] == ['quote " and , comma', "two\nlines"]

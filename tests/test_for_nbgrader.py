@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -17,9 +18,10 @@ from nbconvert.filters import Highlight2HTML
 from autograder.errors import CannotGoOn, Refused
 from autograder.grading import grade
 from autograder.intake.submission import Submission
-from autograder.plugins import for_nbgrader
-from autograder.plugins.for_nbgrader import EMPTY, handed_in_at, lay_out
+from autograder.plugins.for_nbgrader import EMPTY, lay_out
+from autograder.records import handed_in as handed_in_files
 from autograder.records.course import Course, there
+from autograder.records.handed_in import handed_in_at
 from autograder.records.notebooks import LONGEST_BLANK, LONGEST_LINE, MOST_SHOWN, annotated, rebuilt
 from tests.conftest import ROOT
 from tests.formgrader_server import ask, server  # noqa: F401  (a fixture)
@@ -86,12 +88,12 @@ TIMES = [
 
 @pytest.mark.parametrize("text", TIMES, ids=range(len(TIMES)))
 def test_a_time_that_is_none_is_not_read_and_told_once_on_one_line(course, hand_in, single_head, caplog, monkeypatch, text):
-    monkeypatch.setattr(for_nbgrader, "_told", set())
+    monkeypatch.setattr(handed_in_files, "_told", set())
     path = hand_in("ada", single_head).with_name("timestamp.txt")
     path.write_text(text)
     assert handed_in_at(course, "ada", "single_head") is None and handed_in_at(course, "ada", "single_head") is None
     (record,) = caplog.records
-    assert "ada/single_head: the time of handing in was not read" in record.getMessage() and record.getMessage().isprintable()
+    assert "ada/single_head: timestamp.txt was not read" in record.getMessage() and record.getMessage().isprintable()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_a_time_that_is_none_is_not_read_and_told_once_on_one_line(course, hand_
 )
 def test_times_that_nbgrader_and_platforms_write_are_read(course, hand_in, single_head, text):
     hand_in("ada", single_head).with_name("timestamp.txt").write_text(f"{text}\n")
-    assert handed_in_at(course, "ada", "single_head").startswith("2015-02-02 15:58:23")
+    assert handed_in_at(course, "ada", "single_head").replace(microsecond=0) == datetime(2015, 2, 2, 15, 58, 23)
 
 
 def test_nbgrader_goes_on_past_everything_and_judges_the_rest(attacked, command):

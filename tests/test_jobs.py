@@ -26,6 +26,7 @@ from autograder.pool.base import JudgeDied
 from autograder.pool.choose import chosen_judges
 from autograder.records import journal
 from autograder.records.course import Course
+from autograder.records.results import Result
 from autograder.sandbox import wire
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.forkserver import ForkServer
@@ -269,7 +270,7 @@ def test_ctrl_c_is_heard_while_python_forgets_it(alone, ctrl_c, capfd):
     done = []
     with pytest.raises(KeyboardInterrupt), progress(3) as seen:
         for learner in ("ada", "alan", "barbara"):
-            seen(journal.read_entry(alone, learner, "single_head"))
+            seen(Result(journal.read_entry(alone, learner, "single_head")))
             done.append(learner)
             reference = weakref.ref(Mark(), lambda _: signal.raise_signal(signal.SIGINT)) if learner == "ada" else None
             assert reference is None or reference() is None

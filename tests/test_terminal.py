@@ -5,12 +5,16 @@ import pytest
 from autograder.kit.outcome import Named, Outcome, Verdict
 from autograder.pages import terminal
 from autograder.records.entry import Entry
+from autograder.records.marks import Marks
+from autograder.records.results import Result
 
 WRONG = Verdict("scale", Outcome.WRONG, 2.0, mistake=Named("no_root", "no root", "a hint"))
 
 
-def entry(number: int, *verdicts: Verdict, refused: str = "", exercise: str = "single_head") -> Entry:
-    return Entry(f"learner{number}", exercise, {}, verdicts or (Verdict("scale", Outcome.PASSED, 2.0),), refused)
+def entry(number: int, *verdicts: Verdict, refused: str = "", exercise: str = "single_head") -> Result:
+    verdicts = verdicts or (Verdict("scale", Outcome.PASSED, 2.0),)
+    points = {} if refused else {verdict.check: verdict.score for verdict in verdicts}
+    return Result(Entry(f"learner{number}", exercise, {}, verdicts, refused), Marks(points))
 
 
 @pytest.fixture
@@ -18,7 +22,7 @@ def shown(capsys, monkeypatch):
     """Return what grading prints of these entries, line by line."""
     monkeypatch.setattr(terminal.console, "width", 100, raising=False)
 
-    def show(entries: list[Entry]) -> list[str]:
+    def show(entries: list[Result]) -> list[str]:
         with terminal.progress(len(entries)) as seen:
             for each in entries:
                 seen(each)

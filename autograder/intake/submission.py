@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from dataclasses import dataclass, field
 
 from ..errors import Refused
 
-LEARNER = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,63}")
+LONGEST_NAME, MOST_BYTES_OF_A_NAME = 64, 200  # a folder's name has at most 255 bytes, and files are made beside
+LETTERS = ("L", "M", "N")  # kinds of characters, of any script: letters, marks that belong to them, numbers
+BETWEEN = "_.@-' "
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,15 @@ class Submission:
 
 
 def is_learner(name: str) -> bool:
-    """Return whether this is a learner's name, and not, say, a path."""
-    return bool(LEARNER.fullmatch(name)) and ".." not in name
+    """Return whether this is a learner's name, in any script, and not, say, a path or text that a terminal would obey."""
+    return (
+        0 < len(name) <= LONGEST_NAME
+        and all(letter in BETWEEN or unicodedata.category(letter)[0] in LETTERS for letter in name)
+        and (name[0] in "_@" or unicodedata.category(name[0])[0] in ("L", "N"))
+        and name == unicodedata.normalize("NFC", name)  # else two names would look the same
+        and not (".." in name or "  " in name or name.endswith(" "))
+        and len(name.encode()) <= MOST_BYTES_OF_A_NAME
+    )
 
 
 def check_learner(name: str) -> str:
@@ -32,6 +41,6 @@ def check_learner(name: str) -> str:
         raise Refused(
             f"learner {name[:80]!r}",
             "this is not a learner's name",
-            "Use up to 64 letters, digits and _ . @ -, without .. and not beginning with . or -",
+            "Use up to 64 letters and digits of any script, single spaces and _ . @ - ', without .. and beginning with a letter or digit",
         )
     return name

@@ -10,7 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..exercise.model import Exercise
 from ..kit.show import evidence
 from ..kit.source import printable
-from ..records.entry import Entry, total
+from ..records.entry import Entry
+from ..records.marks import Marks
 
 
 @lru_cache
@@ -20,12 +21,18 @@ def templates() -> Environment:
     return Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def feedback_page(entry: Entry, exercise: Exercise, marks: dict[str, float] | None = None, comments: dict[str, str] | None = None) -> str:
-    """Return the page as HTML that needs no other file.
-
-    `marks` by check and `comments` by answer cell come from a person, and go before the scores of the verdicts.
-    """
-    shown = entry.scores | (marks or {})
-    about = {"points": sum(exercise.checks.values()), "marks": shown, "total": total(shown.values())}
-    texts = {name: printable(text) for name, text in (comments or {}).items()}
+def feedback_page(entry: Entry, exercise: Exercise, marks: Marks) -> str:
+    """Return the page as HTML that needs no other file. `marks` is what the gradebook has."""
+    points = {check: marks.points.get(check) for check in exercise.checks}
+    about = {"points": sum(exercise.checks.values()), "given": points, "marks": marks, "late": in_words(marks.seconds_late)}
+    texts = {name: printable(text) for name, text in marks.comments.items()}
     return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=texts, **about)
+
+
+def in_words(seconds: float) -> str:
+    """Return a length of time to the day, the hour or the minute."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = round(seconds / length)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "less than a minute" if seconds else ""

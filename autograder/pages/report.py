@@ -1,16 +1,20 @@
-"""One page for the class: marks by check, and which mistakes learners make."""
+"""One page for the class: who needs help, how each exercise went, which mistakes learners make; and the same as a table for machines."""
 
 from __future__ import annotations
 
-from collections import Counter
+import base64
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
 
 from ..exercise import reading as exercises
-from ..exercise.model import Exercise
 from ..intake.submission import is_learner
 from ..kit.outcome import Outcome
+from ..kit.show import evidence
 from ..kit.source import printable
-from ..records.entry import Entry
-from .feedback import templates
+from ..records.results import Result
+from . import analysis
+from .feedback import in_words, templates
 
 SIGNS = {
     Outcome.PASSED: "✓",
@@ -23,40 +27,71 @@ SIGNS = {
     Outcome.FORBIDDEN: "R",
     Outcome.JUDGE_FAILED: "○",
 }
+MANY = 30  # submissions, above which their table is folded
+SCRIPT = Path(__file__).parent / "templates" / "report.js"
 
 
-def report_page(entries: list[Entry]) -> str:
-    """Return the page as HTML that needs no other file."""
-    graded = {entry.exercise for entry in entries}
-    names = [name for name in exercises.all_names() if name in graded]
-    sections = [_section(name, [e for e in entries if e.exercise == name]) for name in names]
-    return templates().get_template("report.html").render(sections=sections, signs=SIGNS, printable=printable, is_learner=is_learner)
+def report_page(results: list[Result], changes: list = (), new: int = 0) -> str:
+    """Return the page as HTML that needs no other file; `changes` are marks that differ from the run before, `new` counts what was not there."""
+    judged = {result.exercise for result in results}
+    names = [name for name in exercises.all_names() if name in judged]
+    sections = [_section(name, [r for r in results if r.exercise == name]) for name in names]
+    points = {section["exercise"].name: section["points"] for section in sections}
+    script = SCRIPT.read_text(encoding="utf-8")
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            sections=sections,
+            learners=analysis.learners_of(results, points),
+            changes=changes,
+            new=new,
+            at=datetime.now(UTC),
+            script=script,
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            signs=SIGNS,
+            printable=printable,
+            is_learner=is_learner,
+            evidence=evidence,
+            in_words=in_words,
+            many=MANY,
+        )
+    )
 
 
-def _section(name: str, entries: list[Entry]) -> dict:
-    exercise = exercises.load(name)
+def _section(name: str, results: list[Result]) -> dict:
+    exercise, entries = exercises.load(name), [result.entry for result in results]
+    most = sum(exercise.checks.values())
+    totals = [result.marks.total for result in results if result.marks.total is not None]
     return {
         "exercise": exercise,
-        "points": sum(exercise.checks.values()),
-        "entries": entries,
-        "judged": sum(not entry.refused for entry in entries),
-        "mistakes": _mistakes(exercise, entries),
-        "passed": {check: _passed(check, entries) for check in exercise.checks},
+        "points": most,
+        "results": results,
+        "totals": totals,
+        "summary": analysis.summary(totals),
+        "bars": analysis.histogram(totals, most),
+        "checks": analysis.checks_of(exercise, entries),
+        "mistakes": analysis.mistakes(exercise, entries),
+        "unnamed": analysis.unnamed(entries),
     }
 
 
-def _mistakes(exercise: Exercise, entries: list[Entry]) -> list[tuple[str, int]]:
-    """Return the named mistakes with the number of learners who made them, the commonest first.
-
-    A mistake that was handed out, to be found and repaired, was made by nobody.
-    """
-    handed_out = set(exercise.handed_out.values())
-    made = (
-        {f"Not repaired: {v.mistake.title}" if v.mistake.name in handed_out else v.mistake.title for v in entry.verdicts if v.mistake}
-        for entry in entries
-    )
-    return Counter(title for titles in made for title in sorted(titles)).most_common()
-
-
-def _passed(check: str, entries: list[Entry]) -> int:
-    return sum(v.outcome is Outcome.PASSED for entry in entries for v in entry.verdicts if v.check == check)
+def report_rows(results: list[Result]) -> list[dict]:
+    """Return a row for each learner, exercise and check, for `as_csv`."""
+    return [
+        {
+            "student_id": result.learner,
+            "assignment": result.exercise,
+            "timestamp": result.marks.at.isoformat(" ") if result.marks.at else "",
+            "seconds_late": result.marks.seconds_late,
+            "penalty_of_the_exercise": result.marks.penalty,
+            "check": verdict.check,
+            "outcome": verdict.outcome.value,
+            "mistake": verdict.mistake.name if verdict.mistake else "",
+            "judged": verdict.score,
+            "points": result.marks.points.get(verdict.check),
+            "max_points": verdict.max_points,
+        }
+        for result in results
+        for verdict in result.entry.verdicts
+    ]

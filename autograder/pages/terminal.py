@@ -21,6 +21,7 @@ from .. import ROOT
 from ..intake.submission import is_learner
 from ..kit.outcome import Outcome
 from ..records.entry import Entry
+from ..records.results import Result
 from ..strangers import one_line, quoted
 
 console = Console(soft_wrap=True)
@@ -54,8 +55,8 @@ def watched(text: str, count: int | None = None) -> Callable:
 
 
 @contextmanager
-def progress(count: int) -> Iterator[Callable[[Entry], None]]:
-    """Yield a function to call with each entry when it is done.
+def progress(count: int) -> Iterator[Callable[[Result], None]]:
+    """Yield a function to call with each result when it is there.
 
     It shows how many there are, at what rate they come, how long it will take, and their results so far. It raises
     KeyboardInterrupt where Ctrl-C was pressed and Python has lost it.
@@ -81,16 +82,16 @@ class _Seen:
         self._kinds: Counter[str] = Counter()
         self._started = time.monotonic()
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, result: Result) -> None:
         if self._pressed:
             raise KeyboardInterrupt
-        self._kinds[_kind(entry)] += 1
+        self._kinds[_kind(result.entry)] += 1
         done, so_far = self._kinds.total(), ", ".join(f"{number} {kind}" for kind, number in self._kinds.items())
         # A narrow terminal is wide enough for the rate or for the counts, not for both.
         rate = f"{done / max(time.monotonic() - self._started, 0.1):.1f} a second" if console.width >= 100 else ""
         self._bar.update(self._task, advance=1, rate=rate, description=so_far)
         if not console.is_terminal and (self._count <= MANY or done % (self._count // 10) == 0):
-            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(entry) if self._count <= MANY else so_far}")
+            console.print(f"{done:>{len(str(self._count))}} of {self._count}  {_line(result) if self._count <= MANY else so_far}")
 
 
 @contextmanager
@@ -126,20 +127,31 @@ def _kind(entry: Entry) -> str:
     return "all right" if all(v.outcome is Outcome.PASSED for v in entry.verdicts) else "with mistakes"
 
 
-def _line(entry: Entry) -> str:
-    return f"{named(entry.learner)} {entry.exercise}: " + (f"not judged: {plain(entry.refused)}" if entry.refused else _points(entry.score))
+def _line(result: Result) -> str:
+    return f"{named(result.learner)} {result.exercise}: {_points_of(result)}"
+
+
+def _points_of(result: Result, most: str = "") -> str:
+    """Return what a submission counts, and what is not seen from the number alone."""
+    entry, marks = result.entry, result.marks
+    if entry.refused and marks.total is None:
+        return f"not judged: {plain(entry.refused)}"
+    by_hand = "with marks by hand" if marks.by_hand else ""
+    late = f"{marks.penalty:g} taken off for lateness" if marks.penalty else "late" if marks.seconds_late else ""
+    notes = ", ".join(filter(None, (by_hand, late)))
+    return _points(marks.total) + most + (f" ({notes})" if notes else "")
 
 
 def _points(score: float | None) -> str:
     return "to be judged again" if score is None else f"{score:g}"
 
 
-def print_marks(entries: list[Entry]) -> None:
+def print_marks(results: list[Result]) -> None:
     """Print a line for each submission; where they are many, one for each exercise, and who was not judged."""
-    if len(entries) > MANY:
-        _print_exercises(entries)
-        for entry in (each for each in entries if each.score is None):
-            console.print(_line(entry), highlight=False)
+    if len(results) > MANY:
+        _print_exercises(results)
+        for result in (each for each in results if each.marks.total is None):
+            console.print(_line(result), highlight=False)
         return
     from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands do without
 
@@ -147,14 +159,14 @@ def print_marks(entries: list[Entry]) -> None:
     table = Table(title="Marks", title_justify="left")
     for column in ("learner", "exercise", "points", "what happened"):
         table.add_column(column)
-    for entry in sorted(entries, key=lambda e: (order.index(e.exercise), e.learner)):
-        most = sum(load(entry.exercise).checks.values())
-        points = "" if entry.refused else f"{_points(entry.score)} of {most:g}"
-        table.add_row(named(entry.learner), entry.exercise, points, plain(_summary(entry)))
+    for result in sorted(results, key=lambda each: (order.index(each.exercise), each.learner)):
+        entry, most = result.entry, sum(load(result.exercise).checks.values())
+        unread = entry.refused and result.marks.total is None
+        table.add_row(named(entry.learner), entry.exercise, "" if unread else _points_of(result, f" of {most:g}"), plain(_summary(entry)))
     console.print(table)
 
 
-def _print_exercises(entries: list[Entry]) -> None:
+def _print_exercises(results: list[Result]) -> None:
     from ..exercise.reading import all_names, load
 
     title = "Marks, by exercise; each learner's are in the report"
@@ -162,10 +174,10 @@ def _print_exercises(entries: list[Entry]) -> None:
     for column in ("exercise", "handed in", "right", "mean", "commonest trouble"):
         table.add_column(column, no_wrap=column == "exercise")
     for name in all_names():
-        these = [entry for entry in entries if entry.exercise == name]
-        if not these:
+        here = [result for result in results if result.exercise == name]
+        if not here:
             continue
-        scores = [entry.score for entry in these if entry.score is not None]
+        these, scores = [result.entry for result in here], [result.marks.total for result in here if result.marks.total is not None]
         average = f"{mean(scores):.1f} of {sum(load(name).checks.values()):g}" if scores else ""
         right = sum(_kind(entry) == "all right" for entry in these)
         troubles = Counter(trouble for entry in these for trouble in _troubles(entry)).most_common(1)

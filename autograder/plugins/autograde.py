@@ -35,7 +35,10 @@ from ..records import database, journal
 from ..records import gradebook as gradebooks
 from ..records.course import Course
 from ..records.entry import Entry
+from ..records.handed_in import handed_in_at
+from ..records.late import Late
 from ..records.lock import held
+from ..records.marks import read_marks
 from ..records.notebooks import annotated, rebuilt
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import required
@@ -111,8 +114,9 @@ class JudgeInSandbox(NbGraderPreprocessor):
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
             with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
-                by_hand = gradebooks.record(gradebook, [entry])[entry.of]
-            write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, by_hand.marks, by_hand.comments))
+                times = {entry.of: handed_in_at(course, *entry.of)}
+                marks = gradebooks.record(gradebook, [entry], times, Late(self.parent))[entry.of]
+            write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, marks))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 
@@ -125,15 +129,15 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: NotebookNode, resources: dict | None = None, **more):
-        notebook, resources = super().from_notebook_node(nb, resources, **more)  # nbgrader puts in marks and comments
-        about = resources["nbgrader"]
-        entry = journal.read_entry(Course(), about["student"], about["assignment"])
-        if entry is None:
-            raise Refused(f"{about['student']}/{about['assignment']}", "it has not been judged yet", "Run `nbgrader autograde` first")
-        given = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
-        marks = {name: each["score"] for name, each in given.items() if each.get("score") is not None}
-        comments = {name: each["comment"] for name, each in given.items() if each.get("comment")}
-        return feedback_page(entry, exercises.load(entry.exercise), marks, comments), resources
+        notebook, resources = super().from_notebook_node(nb, resources, **more)
+        about, course = resources["nbgrader"], Course()
+        of = about["student"], about["assignment"]
+        entry = journal.read_entry(course, *of)
+        with database.opened(about["db_url"]) as gradebook:
+            marks = read_marks(gradebook, about["assignment"], [about["student"]]).get(of)
+        if entry is None or marks is None:
+            raise Refused("/".join(of), "it has not been judged yet", "Run `nbgrader autograde` first")
+        return feedback_page(entry, exercises.load(entry.exercise), marks), resources
 
 
 class Ahead:

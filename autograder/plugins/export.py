@@ -5,21 +5,16 @@ nbgrader's own exporter writes no quotes, lets spreadsheets compute what begins 
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from ..files import write_whole
-from ..kit.source import printable
+from ..pages.table import as_csv
 
 ABOUT = ["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"]
 MARKS = ["raw_score", "late_submission_penalty", "score", "max_score", "state"]
-# After a separator too: where the list separator is another one, cells are cut there.
-FORMULA = re.compile(r"(^|[,;|\t\r\n])(?=\s*[=+\-@\t\r＝＋－＠])")
 
 
 class SafeCsv(ExportPlugin):
@@ -30,25 +25,8 @@ class SafeCsv(ExportPlugin):
         wanted = [a for a in gradebook.assignments if not self.assignment or a.name in map(str, self.assignment)]
         learners = [s for s in gradebook.students if not self.student or s.id in map(str, self.student)]
         rows = [_row(gradebook, exercise, learner) for exercise in wanted for learner in learners]
-        write_whole(target, as_csv(rows))
+        write_whole(target, as_csv(rows, [*ABOUT, *MARKS]))
         self.log.info("Marks written to %s: %s rows", target, len(rows))
-
-
-def as_csv(rows: list[dict]) -> str:
-    """Return rows as CSV; a row's own keys, in order of appearance, follow nbgrader's."""
-    columns = list(dict.fromkeys([*ABOUT, *MARKS, *(key for row in rows for key in row)]))
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(map(safe, columns))
-    writer.writerows([safe(row.get(column)) for column in columns] for row in rows)
-    return text.getvalue()
-
-
-def safe(value) -> str | int | float:
-    """Return a cell that no spreadsheet computes: numbers as they are, all else as text."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    return FORMULA.sub(r"\1'", printable("" if value is None else str(value)))
 
 
 def _row(gradebook: Gradebook, exercise, learner) -> dict:

@@ -79,6 +79,7 @@ def _make(path: Path) -> None:
     take one that was left after the first steps for a finished one."""
     if path.exists():
         return
+    path.parent.mkdir(parents=True, exist_ok=True)
     beside = beside_of(path)
     try:
         Gradebook(f"sqlite:///{beside}").close()

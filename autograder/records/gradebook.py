@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from datetime import datetime
 
 from nbformat import NotebookNode
 from nbgrader.api import (
@@ -29,6 +30,10 @@ from ..exercise.notebook import source_notebook
 from ..kit.cells import SETUP
 from .database import whole
 from .entry import Entry
+from .late import Late
+from .marks import Marks, read_marks
+
+Of = tuple[str, str]  # a learner and an exercise
 
 
 def prepare(gradebook: Gradebook, url: str, exercise: Exercise) -> None:
@@ -95,28 +100,22 @@ def _emptied(exercise: Exercise, cell: BaseCell | SourceCell) -> list[Grade | Co
     return [*cell.grades, *cell.comments]
 
 
-@dataclass(frozen=True)
-class ByHand:
-    """What a person gave to one submission: marks by check, comments by answer cell."""
-
-    marks: dict[str, float]
-    comments: dict[str, str]
-
-
-def record(gradebook: Gradebook, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+def record(
+    gradebook: Gradebook, entries: list[Entry], times: Mapping[Of, datetime | None] | None = None, late: Late | None = None
+) -> dict[Of, Marks]:
     """Enter the marks of submissions, all or none; a mark or comment given by hand is never touched.
 
-    What was refused or not judged gets no mark, which is not a zero: it needs a person. Returns what
-    people gave to each submission, by learner and exercise.
+    What was refused or not judged gets no mark, which is not a zero: it needs a person. `times` says when they were handed in, and
+    `late` what is taken off for that. Returns what the gradebook then has on each submission, by learner and exercise.
     """
-    by_hand: dict[tuple[str, str], ByHand] = {}
+    marks: dict[Of, Marks] = {}
     with whole(gradebook):
         for name in {entry.exercise for entry in entries}:
-            by_hand |= _enter(gradebook, name, [entry for entry in entries if entry.exercise == name])
-    return by_hand
+            marks |= _enter(gradebook, name, [entry for entry in entries if entry.exercise == name], times or {}, late or Late())
+    return marks
 
 
-def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tuple[str, str], ByHand]:
+def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry], times: Mapping[Of, datetime | None], late: Late) -> dict[Of, Marks]:
     """Enter submissions of one exercise.
 
     In nbgrader's tables but without its functions, which query each cell of each row by itself.
@@ -128,12 +127,17 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry]) -> dict[tu
     assignments = _made(
         session, SubmittedAssignment, [{"assignment_id": notebook.assignment_id, "student_id": entry.learner} for entry in entries]
     )
+    _set(session, SubmittedAssignment, "timestamp", {row.id: times[e.of] for row, e in zip(assignments, entries) if e.of in times})
     mine = _made(session, SubmittedNotebook, [{"notebook_id": notebook.id, "assignment_id": row.id} for row in assignments])
     grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
-    comments = iter(_made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers]))
-    rows = [(entry, {cell.name: next(grades) for cell in checks}, {cell.name: next(comments) for cell in answers}) for entry in entries]
-    _mark(session, rows)
-    return {entry.of: _given(entry, *theirs) for entry, *theirs in rows}
+    _made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers])
+    _mark(session, [(entry, {cell.name: next(grades) for cell in checks}) for entry in entries])
+    marks = read_marks(gradebook, exercise, [entry.learner for entry in entries])
+    for entry in entries:
+        each = marks[entry.of]
+        each.penalty = late.penalty(entry.learner, sum(filter(None, each.points.values())), each.seconds_late)
+    _set(session, SubmittedNotebook, "late_submission_penalty", {row.id: marks[e.of].penalty or None for row, e in zip(mine, entries)})
+    return marks
 
 
 def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
@@ -151,10 +155,10 @@ def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
     return [have[tuple(row.values())] for row in wanted]
 
 
-def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> None:
+def _mark(session, rows: list[tuple[Entry, dict[str, Row]]]) -> None:
     """Write the marks into rows that are there already."""
     marks = []
-    for entry, grades, _ in rows:
+    for entry, grades in rows:
         for check, grade in grades.items():
             score = entry.scores.get(check)
             marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
@@ -165,11 +169,9 @@ def _mark(session, rows: list[tuple[Entry, dict[str, Row], dict[str, Row]]]) -> 
     session.execute(changed, marks)
 
 
-def _given(entry: Entry, grades: dict[str, Row], comments: dict[str, Row]) -> ByHand:
-    """Return what people gave: marks, added up as in nbgrader's own `score`, and comments."""
-    marks = {}
-    for check, grade in grades.items():
-        if grade.manual_score is not None or grade.extra_credit:
-            mark = entry.scores.get(check) if grade.manual_score is None else grade.manual_score
-            marks[check] = (mark or 0.0) + (grade.extra_credit or 0.0)
-    return ByHand(marks, {cell: comment.manual_comment for cell, comment in comments.items() if comment.manual_comment})
+def _set(session, kind: type[Base], column: str, values: dict[str, object]) -> None:
+    """Write one column of rows, by their ids."""
+    table = kind.__table__
+    if values:
+        changed = update(table).where(table.c.id == bindparam("row")).values({column: bindparam("value")})
+        session.execute(changed, [{"row": row, "value": value} for row, value in values.items()])

@@ -14,6 +14,7 @@ from autograder.authoring.sample import handed_in
 from autograder.grading import grade
 from autograder.pages.report import report_page
 from autograder.records.course import Course
+from autograder.records.results import Result
 from tests.formgrader_server import HEADERS, ask, server  # noqa: F401  (a fixture)
 from tests.injections.corpus import FOLDERS, HIDDEN, PAYLOADS, spoiled
 
@@ -72,7 +73,7 @@ def attackers(tmp_path_factory, single_head):
     for folder in FOLDERS:
         _write(course, folder, spoiled(handed_in(single_head, None), PAYLOADS["image"]))
     entries = grade(course, ["single_head"]).entries
-    (course.root / "report.html").write_text(report_page(entries), encoding="utf-8")
+    (course.root / "report.html").write_text(report_page([Result(entry) for entry in entries]), encoding="utf-8")
     return course, {entry.learner: entry for entry in entries}
 
 

@@ -1,0 +1,140 @@
+"""The report on a class: figures that are what they are called, groups of equal wrong answers, and drafts of mistakes made from them."""
+
+import ast
+
+import pytest
+from playwright.sync_api import Browser
+
+from autograder.authoring.draft import drafts
+from autograder.errors import AuthorError
+from autograder.exercise import reading as exercises
+from autograder.exercise.known import read_known_answers
+from autograder.grading import grade
+from autograder.intake.reading import read_submission
+from autograder.intake.submission import is_learner
+from autograder.judging.answers import answers
+from autograder.kit.outcome import Outcome, Verdict
+from autograder.limits import Limits
+from autograder.pages import analysis
+from autograder.pages.report import report_page
+from autograder.pool.here import Here
+from autograder.records.entry import Entry
+from autograder.records.marks import Marks
+from autograder.records.results import Result
+
+
+@pytest.fixture(scope="module")
+def similarity():
+    return exercises.load("similarity")
+
+
+def entry(exercise, learner: str, passed: set[str], came: str = "") -> Entry:
+    def verdict(check: str, points: float) -> Verdict:
+        outcome = Outcome.PASSED if check in passed else Outcome.WRONG
+        return Verdict(check, outcome, points, test=f"test_{check}", reason="output: wrong", came="" if check in passed else came)
+
+    return Entry(learner, exercise.name, {}, tuple(verdict(check, points) for check, points in exercise.checks.items()))
+
+
+def test_difficulty_and_discrimination(similarity):
+    """Twelve learners: the abler they are, the more they pass; one check is passed by the weaker half only."""
+    checks = list(similarity.checks)
+    entries = []
+    for rank in range(12):
+        passed = set(checks[1 : 1 + rank * (len(checks) - 1) // 11])
+        entries.append(entry(similarity, f"learner{rank}", passed | ({checks[0]} if rank < 6 else set())))
+    found = {check.name: check for check in analysis.checks_of(similarity, entries)}
+    turned, easy = found[checks[0]], found[checks[1]]
+    assert (turned.passed, turned.judged, turned.share) == (6, 12, 0.5)
+    assert turned.discrimination < -0.5 < 0.3 < easy.discrimination <= 1 and "look at the check" in turned.concern and not easy.concern
+    assert analysis.checks_of(similarity, entries[:5])[0].discrimination is None  # of so few it says nothing
+    assert all(
+        check.discrimination is None for check in analysis.checks_of(similarity, [entry(similarity, str(n), set()) for n in range(12)])
+    )
+
+
+def test_histogram_counts_everybody_once_and_full_marks_last():
+    assert analysis.histogram([0, 1.9, 2, 19.9, 20, 20], 20) == [2, 1, 0, 0, 0, 0, 0, 0, 0, 3]
+
+
+def test_equal_wrong_answers_without_a_name_are_one_group(similarity):
+    checks = set(similarity.checks)
+    entries = [entry(similarity, name, checks - {"dot", "batch"}, "[1, 2]") for name in ("ada", "alan", "grace")]
+    entries += [entry(similarity, "zoe", checks - {"dot"}, "[3, 4]"), entry(similarity, "bob", checks)]
+    groups = analysis.unnamed(entries)
+    assert [(group.learners, group.checks) for group in groups] == [(["ada", "alan", "grace"], ["dot", "batch"]), (["zoe"], ["dot"])]
+
+
+def test_who_needs_help_comes_first(similarity):
+    most = sum(similarity.checks.values())
+    marks = {"strong": most, "weak": 2.0, "unread": None}
+    results = [Result(entry(similarity, name, set()), Marks({"all": points})) for name, points in marks.items()]
+    assert [each.name for each in analysis.learners_of(results, {similarity.name: most})] == ["unread", "weak", "strong"]
+
+
+@pytest.fixture
+def judged(forkserver):
+    here = Here(forkserver)
+    yield here
+    here.close()
+
+
+def handed_in(course, hand_in, exercise, below: str):
+    def spoil(notebook):
+        for cell in notebook.cells:
+            if cell.id == exercise.answers[0].id:
+                cell.source += f"\n\n{below}"
+
+    hand_in("ada", exercise, change=spoil)
+    return read_submission(course.handed_in("ada", exercise.name), "ada", exercise)
+
+
+def test_a_draft_holds_what_is_wrong_and_what_that_needs(course, hand_in, single_head, judged, level, tmp_path):
+    below = "import math as maths\nimport json\n\ndef helper(x):\n    return x * maths.e\n\ndef unused(x):\n    return x\n\ndef softmax(scores):\n    return helper(scores)\n"
+    submission = handed_in(course, hand_in, single_head, below)
+    text = drafts(single_head, submission, 7, Limits(), level, judged)
+    (tmp_path / "mistakes.py").write_text(text)
+    (known,) = read_known_answers(tmp_path / "mistakes.py")
+    assert set(known.definitions) == {"helper", "softmax"} and "maths" in known.preamble and "json" not in known.preamble
+    assert "softmax" in known.fails and "run\n# outside the sandbox" in text
+    ast.parse("\n".join(answers(single_head, known).values()))
+
+
+def test_there_is_no_draft_of_a_right_answer(course, hand_in, single_head, judged, level):
+    submission = handed_in(course, hand_in, single_head, "def more(x):\n    return x")
+    with pytest.raises(AuthorError, match="nothing that differs"):
+        drafts(single_head, submission, 7, Limits(), level, judged)
+
+
+@pytest.mark.parametrize("name", ["ada", "李小龙", "José", "Ada Lovelace", "O'Brien", "हिन्दी", "a.b@c-d", "Ömer_2"])
+def test_names_of_all_scripts_are_names(name):
+    assert is_learner(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a..b", "a/b", " ada", "ada ", "a  b", "-a", "a\nb", "a\u202eb", "Jose\u0301", "a" * 65, "李" * 64 + "a", "a*", "[a]", "a,b", "a+b", "<b>"]
+)  # fmt: skip
+def test_what_is_no_name_is_none(name):
+    assert not is_learner(name)
+
+
+def test_the_class_of_all_scripts_is_graded_and_shown(course, hand_in, command, single_head, browser: Browser):
+    for name in ("李小龙", "José", "Ada Lovelace", "O'Brien"):
+        hand_in(name, single_head, single_head.mistakes[0] if name == "José" else None)
+    results = [Result(e) for e in grade(course, ["single_head"]).entries]
+    page = browser.new_page()
+    (course.root / "report.html").write_text(report_page(results), encoding="utf-8")
+    page.goto((course.root / "report.html").as_uri())
+    table = page.locator("details", has_text="each submission").last.locator("table")
+    shown = [row.split("\t")[0] for row in table.locator("tbody tr").all_inner_texts()]
+    assert sorted(shown) == sorted(["李小龙", "José", "Ada Lovelace", "O'Brien"])
+    heading = table.get_by_role("button", name="learner", exact=True)
+    heading.press("Enter")
+    up = [row.split("\t")[0] for row in table.locator("tbody tr").all_inner_texts()]
+    heading.press("Enter")
+    assert [row.split("\t")[0] for row in table.locator("tbody tr").all_inner_texts()] == up[::-1] != up
+    page.get_by_role("link", name="李小龙").first.click()
+    assert page.get_by_role("heading", level=1).inner_text() == single_head.title
+    command("nbgrader", "export", "--to", course.root / "grades.csv")
+    assert "李小龙" in (course.root / "grades.csv").read_text(encoding="utf-8")
+    page.close()
