@@ -105,13 +105,15 @@ def mistakes(exercise: Exercise, entries: list[Entry]) -> list[Group]:
     A mistake that was handed out, to be found and repaired, was made by nobody.
     """
     handed_out = set(exercise.handed_out.values())
-    learners, checks = defaultdict(list), defaultdict(list)
+    learners: defaultdict[str, dict[str, None]] = defaultdict(dict)  # sets that keep their order
+    checks: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for entry in entries:
-        for verdict in (v for v in entry.verdicts if v.mistake):
-            title = f"Not repaired: {verdict.mistake.title}" if verdict.mistake.name in handed_out else verdict.mistake.title
-            learners[title] += [entry.learner] if entry.learner not in learners[title] else []
-            checks[title] += [verdict.check] if verdict.check not in checks[title] else []
-    return sorted((Group(title, names, checks[title]) for title, names in learners.items()), key=lambda g: (-len(g.learners), g.title))
+        for check, mistake in ((v.check, v.mistake) for v in entry.verdicts if v.mistake):
+            title = f"Not repaired: {mistake.title}" if mistake.name in handed_out else mistake.title
+            learners[title].setdefault(entry.learner)
+            checks[title].setdefault(check)
+    groups = [Group(title, list(names), list(checks[title])) for title, names in learners.items()]
+    return sorted(groups, key=lambda g: (-len(g.learners), g.title))
 
 
 def unnamed(entries: list[Entry]) -> list[Group]:
@@ -120,7 +122,8 @@ def unnamed(entries: list[Entry]) -> list[Group]:
     All learners of a course answer the same questions, so those who made the same mistake got the same numbers.
     Where the same learners share what they returned in several checks, that is one group.
     """
-    who, evidence = defaultdict(list), {}
+    who: defaultdict[tuple, list[str]] = defaultdict(list)
+    evidence: dict[tuple, Verdict] = {}
     for entry in entries:
         for verdict in entry.verdicts:
             if verdict.mistake is None and verdict.outcome in WITHOUT_A_NAME:

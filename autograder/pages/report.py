@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +32,7 @@ MANY = 30  # submissions, above which their table is folded
 SCRIPT = Path(__file__).parent / "templates" / "report.js"
 
 
-def report_page(results: list[Result], changes: list = (), new: int = 0) -> str:
+def report_page(results: list[Result], changes: Sequence = (), new: int = 0) -> str:
     """Return the page as HTML that needs no other file; `changes` are marks that differ from the run before, `new` counts what was not there."""
     judged = {result.exercise for result in results}
     names = [name for name in exercises.all_names() if name in judged]

@@ -34,7 +34,7 @@ def secret_of(course: Course, learner: str, exercise: str) -> str | None:
 def beside(course: Course, learner: str, exercise: str) -> dict[str, str | None]:
     """Return the files that nbgrader looks for beside a notebook: what they hold, by name; None for those that must be away."""
     at = handed_in_at(course, learner, exercise)
-    return {TIMESTAMP: at and f"{at.isoformat(' ')} UTC\n", SECRET: secret_of(course, learner, exercise)}
+    return {TIMESTAMP: f"{at.isoformat(' ')} UTC\n" if at else None, SECRET: secret_of(course, learner, exercise)}
 
 
 def _read(course: Course, learner: str, exercise: str, name: str, form: re.Pattern, is_named: str, parsed):

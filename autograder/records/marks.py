@@ -89,7 +89,7 @@ def _comments():
     )
 
 
-def _of_cells(kind: type, *columns):
+def _of_cells(kind: type[Grade] | type[Comment], *columns):
     return (
         select(*columns)
         .select_from(kind)
