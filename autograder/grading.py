@@ -278,17 +278,17 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
         write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
     times = {entry.of: handed_in_at(course, *entry.of) for _, entry in named}
     marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late)
-    notebooks = [file for work, entry in named if work.submission for file in _autograded(course, work.submission, entry)]
-    pages = [(course.feedback(*entry.of), feedback_page(entry, exercises.load(entry.exercise), marks[entry.of])) for _, entry in named]
-    write_all(notebooks + pages)
+    write_all([file for work, entry in named for file in _written(course, work.submission, entry, marks[entry.of])])
     return entries, marks
 
 
-def _autograded(course: Course, submission: Submission, entry: Entry) -> list[tuple[Path, str]]:
-    """Return the files that nbgrader expects of a graded submission: paths and texts."""
-    path = course.autograded(*entry.of)
-    told = beside(course, *entry.of).items()
-    return [(path, _notebook(submission, entry)), *((path.with_name(name), text) for name, text in told if text)]
+def _written(course: Course, submission: Submission | None, entry: Entry, marks: Marks) -> list[tuple[Path, str]]:
+    """Return the files that learners and nbgrader get of one submission: paths and texts."""
+    files = [(course.feedback(*entry.of), feedback_page(entry, exercises.load(entry.exercise), marks))]
+    if submission:
+        files.append((course.autograded(*entry.of), _notebook(submission, entry)))
+    told = {name: text for name, text in beside(course, *entry.of).items() if text}
+    return files + [(path.with_name(name), text) for path, _ in files for name, text in told.items()]
 
 
 def _notebook(submission: Submission, entry: Entry) -> str:

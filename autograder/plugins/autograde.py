@@ -23,7 +23,7 @@ from traitlets import default
 from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
-from ..files import alive, process_name, remove_half_written, write_whole
+from ..files import alive, process_name, remove_half_written, write_all
 from ..grading import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
@@ -35,7 +35,7 @@ from ..records import database, journal
 from ..records import gradebook as gradebooks
 from ..records.course import Course
 from ..records.entry import Entry
-from ..records.handed_in import handed_in_at
+from ..records.handed_in import beside, handed_in_at
 from ..records.late import Late
 from ..records.lock import held
 from ..records.marks import read_marks
@@ -116,7 +116,9 @@ class JudgeInSandbox(NbGraderPreprocessor):
             with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
                 times = {entry.of: handed_in_at(course, *entry.of)}
                 marks = gradebooks.record(gradebook, [entry], times, Late(self.parent))[entry.of]
-            write_whole(course.feedback(*entry.of), feedback_page(entry, exercise, marks))
+            page = course.feedback(*entry.of)
+            told = [(page.with_name(name), text) for name, text in beside(course, *entry.of).items() if text]
+            write_all([(page, feedback_page(entry, exercise, marks)), *told])
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 

@@ -11,9 +11,6 @@ import os
 import shutil
 from pathlib import Path
 
-from nbgrader.exchange.default import ExchangeCollect
-from nbgrader.utils import temp_attrs
-
 from ..exercise import reading as exercises
 from ..files import process_name
 from ..intake.submission import is_learner
@@ -59,11 +56,3 @@ def _put(course: Course, path: Path, text: str | None) -> None:
         half = course.for_nbgrader / f".{process_name()}"
         half.write_text(text, encoding="utf-8")
         os.replace(half, path)
-
-
-class Collect(ExchangeCollect):
-    """`nbgrader collect`, which writes to the learners' folders."""
-
-    def start(self):
-        with temp_attrs(self.coursedir, submitted_directory=str(Course().submitted)):
-            return super().start()

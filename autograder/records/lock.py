@@ -24,7 +24,7 @@ def held(path: Path, who: str, patience: float) -> Iterator[None]:
     the end: text in a free lock is left from a run that was cut off.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o664)
     try:
         _take(fd, path, patience)
         if cut_off := _text(fd):

@@ -1,0 +1,57 @@
+"""nbgrader's exchange, where what is released, collected and given back is ours.
+
+A released exercise brings along what its notebook needs, since a learner fetches nothing else; what is collected goes where learners'
+work lies; and of work that came by another way than the exchange there is no feedback to release there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.utils import temp_attrs
+
+from ..records.course import Course
+from ..records.handed_in import SECRET, TIMESTAMP
+from ..strangers import quoted
+
+# Beside the exercises' folders: without them a folder by itself can neither check answers nor run its tests.
+NEEDED = ("kit", "conftest.py", "pytest.ini", "requirements.txt")
+
+
+class ReleaseAssignment(ExchangeReleaseAssignment):
+    """`nbgrader release_assignment`, which adds the kit to the exercise's folder."""
+
+    def do_copy(self, src, dest, log=None):
+        super().do_copy(src, dest, log)
+        for own in Path(dest).glob(".*"):  # such as what an instructor has passed in this folder
+            own.unlink() if own.is_file() else shutil.rmtree(own)
+        for path in map(Path(src).parent.joinpath, NEEDED):
+            if path.is_dir():
+                shutil.copytree(path, Path(dest) / path.name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            else:
+                shutil.copyfile(path, Path(dest) / path.name)
+
+
+class Collect(ExchangeCollect):
+    """`nbgrader collect`, which writes to the learners' folders."""
+
+    def start(self):
+        with temp_attrs(self.coursedir, submitted_directory=str(Course().submitted)):
+            return super().start()
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """`nbgrader release_feedback`, which leaves out what was not submitted through the exchange instead of ending there."""
+
+    def copy_files(self):
+        folders = Path(self.coursedir.format_path(self.coursedir.feedback_directory, "*", self.coursedir.assignment_id)).parent.parent
+        pages = folders.glob(f"*/{self.coursedir.assignment_id}")
+        others = [page.parent.name for page in pages if not ((page / SECRET).is_file() and (page / TIMESTAMP).is_file())]
+        if others:
+            names = ", ".join(map(quoted, sorted(others)[:10])) + (", ..." if len(others) > 10 else "")
+            self.log.warning("Not submitted through the exchange, so nothing is released there for %s: %s", len(others), names)
+        excluded = [self.coursedir.student_id_exclude, *others] if self.coursedir.student_id_exclude else others
+        with temp_attrs(self.coursedir, student_id_exclude=",".join(excluded)):
+            return super().copy_files()
