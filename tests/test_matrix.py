@@ -29,8 +29,9 @@ def test_mistake_that_passes_a_check_is_a_problem():
 
 
 def test_mistake_that_fails_more_than_it_names_is_a_problem():
-    row = {"fails": {"scale": "wrong answer", "mask": "wrong answer"}, "expected": ["scale"], "checks": ["scale", "mask"]}
-    assert matrices._mistake_problems("x", "m", row) == ["x: the mistake m fails mask too"]
+    fails = {"scale": "wrong answer", "mask": "wrong answer"}
+    row = {"fails": fails, "why": {"mask": "test_mask: weights: differ"}, "expected": ["scale"], "checks": ["scale", "mask"]}
+    assert matrices._mistake_problems("x", "m", row) == ["x: the mistake m fails mask too (test_mask: weights: differ)"]
 
 
 def test_mistake_that_fails_nothing_is_a_problem():
@@ -39,8 +40,12 @@ def test_mistake_that_fails_nothing_is_a_problem():
 
 def test_variant_that_fails_and_check_that_nobody_fails_are_problems(single_head):
     rows = {"m": {"fails": {"scale": "wrong answer"}, "expected": ["scale"], "checks": list(single_head.checks)}}
-    problems = matrices._problems([single_head], {"single_head": rows}, {"single_head": {"v": {"fails": {"mask": "wrong answer"}}}})
-    assert "single_head: the right answer v fails mask" in problems
+    problems = matrices._problems(
+        [single_head],
+        {"single_head": rows},
+        {"single_head": {"v": {"fails": {"mask": "wrong answer"}, "why": {"mask": "test_mask: output: differs"}}}},
+    )
+    assert "single_head: the right answer v fails mask (test_mask: output: differs)" in problems
     assert "single_head: no mistake fails softmax" in problems
     assert "single_head: no mistake fails scale" not in problems
 

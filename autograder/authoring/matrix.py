@@ -8,7 +8,7 @@ from ..exercise import reading as exercises
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import known_learner
-from ..judging.verdicts import outcome_of
+from ..judging.verdicts import verdict_of
 from ..kit.outcome import Outcome
 from .side_by_side import side_by_side
 
@@ -18,7 +18,10 @@ def matrix(names: list[str], seed: int, watch: Callable[[Iterable[dict]], Iterab
     found = [exercises.load(name) for name in names]
     rows = dict(zip(names, list(watch(side_by_side(_rows, names, seed)))))
     mistakes, variants = ({name: each[kind] for name, each in rows.items()} for kind in ("mistakes", "variants"))
-    return {"mistakes": mistakes, "variants": variants, "problems": _problems(found, mistakes, variants)}
+    problems = _problems(found, mistakes, variants)
+    for row in (row for kind in (mistakes, variants) for each in kind.values() for row in each.values()):
+        del row["why"]  # it quotes hidden tests, and the rest is for a page
+    return {"mistakes": mistakes, "variants": variants, "problems": problems}
 
 
 def _rows(name: str, seed: int) -> dict:
@@ -35,8 +38,10 @@ def _mistake_row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
 
 def _row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
     learner = known_learner(exercise.name, known.name)
-    outcomes = {check: outcome_of(exercise, check, learner, seed) for check in exercise.checks}
-    return {"title": known.title, "fails": {c: o.value for c, o in outcomes.items() if o is not Outcome.PASSED}}
+    verdicts = [verdict_of(exercise, check, learner, seed) for check in exercise.checks]
+    failed = [v for v in verdicts if v.outcome is not Outcome.PASSED]
+    why = {v.check: f"{v.test}: {v.in_full or v.reason}" for v in failed}
+    return {"title": known.title, "fails": {v.check: v.outcome.value for v in failed}, "why": why}
 
 
 def _problems(found: list[Exercise], mistakes: dict, variants: dict) -> list[str]:
@@ -45,7 +50,7 @@ def _problems(found: list[Exercise], mistakes: dict, variants: dict) -> list[str
         rows = mistakes[exercise.name]
         problems += [p for name, row in rows.items() for p in _mistake_problems(exercise.name, name, row)]
         problems += [
-            f"{exercise.name}: the right answer {name} fails {check}"
+            f"{exercise.name}: the right answer {name} fails {check} ({row['why'][check]})"
             for name, row in variants[exercise.name].items()
             for check in row["fails"]
         ]
@@ -60,6 +65,6 @@ def _mistake_problems(exercise: str, name: str, row: dict) -> list[str]:
         return [f"{exercise}: the mistake {name} fails no check"]
     unknown = expected - set(row["checks"])
     missed = [f"{exercise}: the mistake {name} passes {check}" for check in sorted(expected - fails - unknown)]
-    extra = [f"{exercise}: the mistake {name} fails {check} too" for check in sorted(fails - expected)]
+    extra = [f"{exercise}: the mistake {name} fails {check} too ({row['why'][check]})" for check in sorted(fails - expected)]
     broken = [f"{exercise}: the judge failed on {name} in {c}" for c, o in row["fails"].items() if o == Outcome.JUDGE_FAILED.value]
     return missed + extra + broken + [f"{exercise}: the mistake {name} names an unknown check {c}" for c in sorted(unknown)]

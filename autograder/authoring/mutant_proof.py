@@ -18,7 +18,7 @@ from ..exercise import reading as exercises
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import reference_learner, trusted_learner
-from ..judging.verdicts import counted, outcome_of
+from ..judging.verdicts import counted, verdict_of
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome
 from ..kit.suite import failure
@@ -99,7 +99,7 @@ def _refusing(exercise: Exercise, mutant: KnownAnswer | None, seed: int) -> list
 def _is_refused(exercise: Exercise, check: str, learner: Learner, seed: int) -> bool:
     try:
         with _at_most(CHECK_SECONDS + (exercise.seconds or 0)):
-            outcome = outcome_of(exercise, check, learner, seed)
+            outcome = verdict_of(exercise, check, learner, seed).outcome
     except _TooLong:
         return True
     if outcome is Outcome.JUDGE_FAILED:

@@ -31,8 +31,16 @@ class KnownAnswer:
 def read_known_answers(path: Path) -> list[KnownAnswer]:
     """Return the known answers of a file, in order; raises `AuthorError`."""
     text = path.read_text(encoding="utf-8")
-    classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    classes = [node for node in parsed(text, f"{path.parent.name}/{path.name}").body if isinstance(node, ast.ClassDef)]
     return [_known_answer(node, text, path) for node in classes]
+
+
+def parsed(text: str, file: str) -> ast.Module:
+    """Return a source of an author's, parsed; raises `AuthorError` with the line where that is not possible."""
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise AuthorError(f"{file}, line {error.lineno}: this is not Python ({error.msg}): {(error.text or '').strip()}") from None
 
 
 def _known_answer(node: ast.ClassDef, text: str, path: Path) -> KnownAnswer:

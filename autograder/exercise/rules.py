@@ -11,7 +11,7 @@ from ..kit.source import imported_names
 from .model import Exercise
 from .places import Place
 from .shapes import check_shapes
-from .test_file import tested
+from .test_file import tested, without_question
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 DIFFICULTIES = ("easy", "medium", "hard")
@@ -93,6 +93,8 @@ def _check_required_imports(exercise: Exercise, file: str) -> None:
 def _check_tests(exercise: Exercise, place_of: dict[str, Place]) -> None:
     with_tests = tested(exercise)
     file = f"{exercise.name}.py"
+    for test, line in without_question(exercise):
+        raise AuthorError(f"test_{file}, line {line}: {test} has no docstring; it is the question that a learner reads when the test fails")
     if orphans := with_tests - set(exercise.checks):
         raise AuthorError(f"test_{file}: check {sorted(orphans)} has no cell in {file}")
     if untested := set(exercise.checks) - with_tests:

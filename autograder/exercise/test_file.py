@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .known import parsed
 from .model import Exercise
 
 
@@ -28,7 +29,17 @@ def tested(exercise: Exercise) -> set[str]:
 
 
 def _tests(exercise: Exercise) -> list[ast.stmt]:
-    return ast.parse((exercise.folder / f"test_{exercise.name}.py").read_text(encoding="utf-8")).body
+    path = exercise.folder / f"test_{exercise.name}.py"
+    return parsed(path.read_text(encoding="utf-8"), f"{exercise.name}/{path.name}").body
+
+
+def without_question(exercise: Exercise) -> list[tuple[str, int]]:
+    """Return the tests that ask nothing, by name and line: a test's docstring is the question that a learner reads when it fails."""
+    return [
+        (node.name, node.lineno)
+        for node in _tests(exercise)
+        if isinstance(node, ast.FunctionDef) and _check_of(node) and not ast.get_docstring(node)
+    ]
 
 
 def _check_of(node: ast.stmt) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ..errors import AuthorError
 from ..exercise import reading as exercises
 from ..exercise.cache import cached
 from ..exercise.edits import replace_definitions
@@ -42,6 +43,10 @@ def answers(exercise: Exercise, known: KnownAnswer | None = None) -> dict[str, s
     if known is None:
         return {cell.id: cell.source for cell in exercise.answers}
     touched = [cell for cell in exercise.answers if defined_names(cell.source) & set(known.definitions)]
+    if not touched:
+        raise AuthorError(
+            f"{exercise.name}, class {known.name}: the answers define none of {', '.join(known.definitions) or 'its functions, since it has none'}, so it changes nothing"
+        )
     promised = set().union(*exercise.promised.values())
     extra = [known.preamble, *(text for name, text in known.definitions.items() if name not in promised)]
     sources = {cell.id: replace_definitions(cell.source, known.definitions) for cell in exercise.answers}

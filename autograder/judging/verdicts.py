@@ -46,9 +46,9 @@ def counted(exercise: Exercise, check: str) -> list[Test]:
     return [test for test in exercise.tests if test.check == check and not test.gpu]
 
 
-def outcome_of(exercise: Exercise, check: str, learner: Learner, seed: int) -> Outcome:
-    """Return the outcome of one check by itself; no mistake is named."""
-    return _finding(exercise, check, counted(exercise, check), learner, seed).verdict.outcome
+def verdict_of(exercise: Exercise, check: str, learner: Learner, seed: int) -> Verdict:
+    """Return the verdict on one check by itself; no mistake is named."""
+    return _finding(exercise, check, counted(exercise, check), learner, seed).verdict
 
 
 def _finding(exercise: Exercise, check: str, tests: list[Test], learner: Learner, seed: int) -> Finding:
