@@ -12,6 +12,7 @@ from autograder.authoring.release import write_sources  # noqa: E402
 from autograder.exercise import reading as exercises  # noqa: E402  (the path comes first)
 from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
+from autograder.files import follow_group  # noqa: E402
 from autograder.plugins.autograde import take_back  # noqa: E402
 from autograder.plugins.for_nbgrader import lay_out  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
@@ -23,6 +24,7 @@ wait_for_locks()
 c = get_config()  # noqa: F821  (given by nbgrader)
 
 course = Course()
+follow_group(course.root)
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.source_directory = str(course.root / "source")
 c.CourseDirectory.release_directory = str(ROOT / "exercises")
@@ -53,10 +55,13 @@ c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "
 
 # A server reads this at each request. nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
 clear_if_changed(exercises.SOLUTIONS)
-write_sources(course.root / "source")
+write_sources(course.root / "source", course.settings.points)
 take_back(course)
 lay_out(course)
 
-# What a course sets for itself, such as the penalty for late work.
+if course.settings.late:
+    c.LateSubmissionPlugin.penalty_method = course.settings.late
+
+# What a course sets for itself, such as a plugin of its own for late work.
 if (course.root / "nbgrader_config.py").is_file():
     load_subconfig("nbgrader_config.py", path=str(course.root))  # noqa: F821  (given by traitlets)

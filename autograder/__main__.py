@@ -12,7 +12,7 @@ import click
 from rich.markup import escape
 
 from . import ROOT
-from .errors import AuthorError, CannotGoOn, Refused, UnknownExercise
+from .errors import AuthorError, CannotGoOn, MayNotWrite, Refused, UnknownExercise
 from .pages.terminal import console, lines, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
 from .pool import preload
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 @click.group()
 def main() -> None:
     """Release, judge and report the exercises of Attention by Hand."""
+    from .files import follow_group
+    from .records.course import course_root
+
+    follow_group(course_root())
 
 
 @main.command()
@@ -124,6 +128,7 @@ def grade(
         from .grading import grade as run
         from .pool.base import default_jobs
         from .pool.choose import chosen_judges
+        from .records.results import with_names_as_shown
 
         course, names, limits, count = _asked(exercise, seconds, db)
         jobs = min(jobs or default_jobs(), count)
@@ -131,7 +136,7 @@ def grade(
             where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
             console.print(f"sandbox: {sandbox.name}, {where}")
             with progress(count) as seen:
-                graded = run(course, names, limits, again, sandbox, judges, seen)
+                graded = run(course, names, limits, again, sandbox, judges, lambda result: seen(*with_names_as_shown(course, [result])))
     _conclude(course, graded)
 
 
@@ -143,12 +148,12 @@ def _best_level() -> Level:
 
 def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> tuple[Course, list[str], Limits, int]:
     """Return the course, the exercises to be graded, the limits, and the number of submissions; ends the command where there are none."""
-    from .exercise.reading import all_names, load
+    from .exercise.reading import load
     from .limits import Limits, asked_limits
     from .records.course import Course
 
     course = Course(database=db) if db else Course()
-    names = [load(name).name for name in exercise] or all_names()
+    names = [load(name).name for name in exercise] or list(course.settings.exercises)
     count = len(course.submissions(names))
     if not count:
         console.print(f"Nothing to grade: put notebooks under {short(course.submitted)}/LEARNER/EXERCISE/EXERCISE.ipynb")
@@ -158,13 +163,13 @@ def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> 
 
 def _conclude(course: Course, graded: Graded) -> None:
     from .records.marks import Marks
-    from .records.results import Result
+    from .records.results import Result, with_names_as_shown
 
-    print_marks([Result(entry, graded.marks.get(entry.of, Marks())) for entry in graded.entries])
-    print_changes(graded.changes)
+    results = [Result(entry, graded.marks.get(entry.of, Marks())) for entry in graded.entries]
+    print_marks(with_names_as_shown(course, results))
+    _write_report(course, graded)
     if graded.unchanged:
         console.print(f"{graded.unchanged} of {len(graded.entries)} were judged before, and nothing has changed for them")
-    _write_report(course, graded)
 
 
 @main.command()
@@ -177,17 +182,23 @@ def report() -> None:
 
 
 def _write_report(course: Course, graded: Graded) -> None:
-    from .exercise.reading import all_names
+    from dataclasses import replace
+
     from .files import write_all
     from .pages.report import report_page, report_rows
     from .pages.table import as_csv
     from .records import database
-    from .records.results import whole_class
+    from .records.results import absent, shown_as, whole_class, with_names_as_shown
 
     with database.opened(course.gradebook_url) as gradebook:
-        results = whole_class(course, gradebook, all_names(), graded.entries)
+        results = whole_class(course, gradebook, graded.entries)
+        missing = [shown_as(course, learner) for learner in absent(gradebook, results)]
+    results = with_names_as_shown(course, results)
+    changes = [replace(change, learner=shown_as(course, change.learner)) for change in graded.changes]
+    print_changes(changes)
     page, table = course.root / "report.html", course.root / "report.csv"
-    write_all([(page, report_page(results, graded.changes, graded.new)), (table, as_csv(report_rows(results), []))])
+    text = report_page(results, missing, changes, graded.new, course.settings)
+    write_all([(page, text), (table, as_csv(report_rows(results), []))])
     console.print(f"the class: {short(page)}, and as a table {short(table)}")
 
 
@@ -270,6 +281,9 @@ def run() -> None:
         main(standalone_mode=False)
     except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:
         console.print(f"[red]{type(error).__name__}[/red] {lines(str(error))}", highlight=False)
+        sys.exit(2)
+    except PermissionError as error:
+        console.print(f"[red]MayNotWrite[/red] {lines(str(MayNotWrite(error.filename or 'a file')))}", highlight=False)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

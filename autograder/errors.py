@@ -33,6 +33,14 @@ class NoSpace(CannotGoOn):
         super().__init__(f"no space left to write {path}. Nothing is lost: free some space there and run the same command again")
 
 
+class MayNotWrite(CannotGoOn):
+    def __init__(self, path: Path | str):
+        super().__init__(
+            f"you may not write {path}. Where several people keep a course, let its folder be their group's: "
+            "chgrp -R GROUP FOLDER; chmod -R g+rwX FOLDER; find FOLDER -type d -exec chmod g+s {} +"
+        )
+
+
 class GradebookBusy(CannotGoOn):
     def __init__(self, path: str):
         super().__init__(

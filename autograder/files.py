@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
 from .errors import NoSpace
 
+GROUP_MAY_WRITE = stat.S_ISGID | stat.S_IWGRP
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITERS = 8
 HALF_WRITTEN = re.compile(r"\..+\.(\d+(?:-\d+)?)(?:-journal)?")
@@ -101,3 +103,13 @@ def _exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def follow_group(folder: Path) -> None:
+    """Let the group write what this process writes, where a folder is shared with it: what is made there is the group's, and it may write."""
+    try:
+        shared = folder.stat().st_mode & GROUP_MAY_WRITE == GROUP_MAY_WRITE
+    except OSError:
+        return
+    if shared:
+        os.umask(os.umask(0o077) & ~0o070)

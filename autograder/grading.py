@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nbformat.v4 import writes_json
@@ -219,7 +220,7 @@ class _Run:
 
     def grade(self, submissions: list[tuple[str, str]]) -> Graded:
         for name in dict.fromkeys(name for _, name in submissions):
-            gradebooks.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name))
+            gradebooks.prepare(self._gradebook, self._grader.course.gradebook_url, exercises.load(name), self._grader.course.settings)
         for learner, name in submissions:
             self._start(learner, exercises.load(name))
             self._enter_ready(self._grader.judges.ahead)
@@ -284,11 +285,17 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
 
 def _written(course: Course, submission: Submission | None, entry: Entry, marks: Marks) -> list[tuple[Path, str]]:
     """Return the files that learners and nbgrader get of one submission: paths and texts."""
-    files = [(course.feedback(*entry.of), feedback_page(entry, exercises.load(entry.exercise), marks))]
+    files = [(course.feedback(*entry.of), page_of(course, entry, marks))]
     if submission:
         files.append((course.autograded(*entry.of), _notebook(submission, entry)))
     told = {name: text for name, text in beside(course, *entry.of).items() if text}
     return files + [(path.with_name(name), text) for path, _ in files for name, text in told.items()]
+
+
+def page_of(course: Course, entry: Entry, marks: Marks) -> str:
+    """Return the feedback on a submission, as the course's settings have it now."""
+    shown = course.settings.shows_reference(entry.exercise, datetime.now(UTC).replace(tzinfo=None))
+    return feedback_page(entry, exercises.load(entry.exercise), marks, course.settings.title, shown)
 
 
 def _notebook(submission: Submission, entry: Entry) -> str:

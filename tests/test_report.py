@@ -43,13 +43,14 @@ def test_difficulty_and_discrimination(similarity):
     for rank in range(12):
         passed = set(checks[1 : 1 + rank * (len(checks) - 1) // 11])
         entries.append(entry(similarity, f"learner{rank}", passed | ({checks[0]} if rank < 6 else set())))
-    found = {check.name: check for check in analysis.checks_of(similarity, entries)}
+    found = {check.name: check for check in analysis.checks_of(similarity.checks, entries)}
     turned, easy = found[checks[0]], found[checks[1]]
     assert (turned.passed, turned.judged, turned.share) == (6, 12, 0.5)
     assert turned.discrimination < -0.5 < 0.3 < easy.discrimination <= 1 and "look at the check" in turned.concern and not easy.concern
-    assert analysis.checks_of(similarity, entries[:5])[0].discrimination is None  # of so few it says nothing
+    assert analysis.checks_of(similarity.checks, entries[:5])[0].discrimination is None  # of so few it says nothing
     assert all(
-        check.discrimination is None for check in analysis.checks_of(similarity, [entry(similarity, str(n), set()) for n in range(12)])
+        check.discrimination is None
+        for check in analysis.checks_of(similarity.checks, [entry(similarity, str(n), set()) for n in range(12)])
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from .. import ROOT
@@ -28,19 +28,23 @@ def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], I
     return changed + _remove_others(target, wanted | {target / name for name in handout()})
 
 
-def write_sources(target: Path) -> None:
-    """Write the notebooks with answers, and what goes along, where nbgrader looks for sources.
+def write_sources(target: Path, points: Mapping[str, float] | None = None) -> None:
+    """Write the notebooks with answers, and what goes along, where nbgrader looks for sources; `points` of a whole exercise, where they are set.
 
     Every nbgrader command asks for this, so it ends at once when nothing has changed, and takes
     the fingerprints, which are slow to make, from exercises/.
     """
     facts = {name: _released_facts(name) for name in exercises.all_names()}
-    stamp, now = target / "made-from", "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), *facts.values()])
+    points, stamp = points or {}, target / "made-from"
+    now = "\n".join([digest(exercises.SOLUTIONS), digest(ROOT / "autograder"), str(sorted(points.items())), *facts.values()])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
         return
     for name, text_of_facts in facts.items():
         exercise = exercises.load(name)
-        files = {**learner_files(exercise, text_of_facts), f"{name}.ipynb": notebook_text(source_notebook(exercise))}
+        files = {
+            **learner_files(exercise, text_of_facts),
+            f"{name}.ipynb": notebook_text(source_notebook(exercise.worth(points.get(name)))),
+        }
         for file, text in files.items():
             _write(target / name / file, text)
     _write(stamp, now)

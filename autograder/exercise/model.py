@@ -46,6 +46,13 @@ class Exercise:
         """The points of each check, in the notebook's order."""
         return {cell.id: cell.points for cell in self.cells if cell.kind == CHECK}
 
+    def worth(self, points: float | None) -> Exercise:
+        """Return the exercise with so many points in all, which its checks share as they share its own."""
+        if points is None:
+            return self
+        factor = points / sum(self.checks.values())
+        return replace(self, cells=tuple(replace(c, points=c.points * factor) if c.kind == CHECK else c for c in self.cells))
+
     @property
     def answers(self) -> list[Cell]:
         return [cell for cell in self.cells if cell.kind == ANSWER]

@@ -65,10 +65,10 @@ class Learner:
         return self.points / self.most if self.most else 0.0
 
 
-def checks_of(exercise: Exercise, entries: list[Entry]) -> list[Check]:
-    """Return how the class fared with each check."""
+def checks_of(points: dict[str, float], entries: list[Entry]) -> list[Check]:
+    """Return how the class fared with each check; `points` by check."""
     judged = [{v.check: v for v in entry.verdicts} for entry in entries if entry.settled and not entry.refused]
-    return [_check(check, points, [each for each in judged if check in each]) for check, points in exercise.checks.items()]
+    return [_check(check, worth, [each for each in judged if check in each]) for check, worth in points.items()]
 
 
 def _check(check: str, points: float, judged: list[dict[str, Verdict]]) -> Check:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..exercise.model import Exercise
+from ..exercise.rules import BEGIN, END
 from ..kit.show import evidence
 from ..kit.source import printable
 from ..records.entry import Entry
@@ -21,12 +23,46 @@ def templates() -> Environment:
     return Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def feedback_page(entry: Entry, exercise: Exercise, marks: Marks) -> str:
-    """Return the page as HTML that needs no other file. `marks` is what the gradebook has."""
-    points = {check: marks.points.get(check) for check in exercise.checks}
-    about = {"points": sum(exercise.checks.values()), "given": points, "marks": marks, "late": in_words(marks.seconds_late)}
-    texts = {name: printable(text) for name, text in marks.comments.items()}
-    return templates().get_template("feedback.html").render(entry=entry, exercise=exercise, evidence=evidence, comments=texts, **about)
+def feedback_page(entry: Entry, exercise: Exercise, marks: Marks, course: str = "Attention by Hand", reference: bool = False) -> str:
+    """Return the page as HTML that needs no other file. `marks` is what the gradebook has; with `reference` it ends with right answers."""
+    most = exercise.checks | marks.most
+    return (
+        templates()
+        .get_template("feedback.html")
+        .render(
+            entry=entry,
+            exercise=exercise,
+            course=course,
+            marks=marks,
+            most=most,
+            points=sum(most.values()),
+            given={check: marks.points.get(check) for check in exercise.checks},
+            late=in_words(marks.seconds_late),
+            evidence=evidence,
+            comments={name: printable(text) for name, text in marks.comments.items()},
+            right=right_answers(exercise) if reference else [],
+        )
+    )
+
+
+STYLES = 2  # beside the reference answer
+
+
+@dataclass(frozen=True)
+class RightAnswer:
+    title: str
+    source: str
+
+
+def right_answers(exercise: Exercise) -> list[RightAnswer]:
+    """Return the reference answer and two of the known right ones, as they are to be read."""
+    reference = "\n\n\n".join(_without_markers(cell.source) for cell in exercise.answers)
+    others = [RightAnswer(known.title, "\n\n\n".join(known.definitions.values())) for known in exercise.variants[:STYLES]]
+    return [RightAnswer("The reference answer", reference), *others]
+
+
+def _without_markers(source: str) -> str:
+    return "\n".join(line for line in source.splitlines() if line.strip() not in (BEGIN, END))
 
 
 def in_words(seconds: float) -> str:

@@ -14,6 +14,7 @@ from ..kit.outcome import Outcome
 from ..kit.show import evidence
 from ..kit.source import printable
 from ..records.results import Result
+from ..records.settings import Settings
 from . import analysis
 from .feedback import in_words, templates
 
@@ -32,10 +33,15 @@ MANY = 30  # submissions, above which their table is folded
 SCRIPT = Path(__file__).parent / "templates" / "report.js"
 
 
-def report_page(results: list[Result], changes: Sequence = (), new: int = 0) -> str:
-    """Return the page as HTML that needs no other file; `changes` are marks that differ from the run before, `new` counts what was not there."""
-    judged = {result.exercise for result in results}
-    names = [name for name in exercises.all_names() if name in judged]
+def report_page(
+    results: list[Result], absent: Sequence[str] = (), changes: Sequence = (), new: int = 0, settings: Settings | None = None
+) -> str:
+    """Return the page as HTML that needs no other file.
+
+    `absent` are learners who have handed in nothing, `changes` marks that differ from the run before, `new` counts what was not there then.
+    """
+    settings = settings or Settings()
+    names = list(dict.fromkeys(result.exercise for result in results))
     sections = [_section(name, [r for r in results if r.exercise == name]) for name in names]
     points = {section["exercise"].name: section["points"] for section in sections}
     script = SCRIPT.read_text(encoding="utf-8")
@@ -44,6 +50,9 @@ def report_page(results: list[Result], changes: Sequence = (), new: int = 0) -> 
         .get_template("report.html")
         .render(
             sections=sections,
+            title=settings.title,
+            links=settings.names,
+            absent=absent,
             learners=analysis.learners_of(results, points),
             changes=changes,
             new=new,
@@ -62,7 +71,8 @@ def report_page(results: list[Result], changes: Sequence = (), new: int = 0) -> 
 
 def _section(name: str, results: list[Result]) -> dict:
     exercise, entries = exercises.load(name), [result.entry for result in results]
-    most = sum(exercise.checks.values())
+    worth = next((result.marks.most for result in results if result.marks.most), exercise.checks)
+    most = sum(worth.values())
     totals = [result.marks.total for result in results if result.marks.total is not None]
     return {
         "exercise": exercise,
@@ -71,7 +81,7 @@ def _section(name: str, results: list[Result]) -> dict:
         "totals": totals,
         "summary": analysis.summary(totals),
         "bars": analysis.histogram(totals, most),
-        "checks": analysis.checks_of(exercise, entries),
+        "checks": analysis.checks_of(worth, entries),
         "mistakes": analysis.mistakes(exercise, entries),
         "unnamed": analysis.unnamed(entries),
     }
@@ -91,7 +101,7 @@ def report_rows(results: list[Result]) -> list[dict]:
             "mistake": verdict.mistake.name if verdict.mistake else "",
             "judged": verdict.score,
             "points": result.marks.points.get(verdict.check),
-            "max_points": verdict.max_points,
+            "max_points": result.marks.most.get(verdict.check, verdict.max_points),
         }
         for result in results
         for verdict in result.entry.verdicts

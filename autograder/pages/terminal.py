@@ -160,7 +160,7 @@ def print_marks(results: list[Result]) -> None:
     for column in ("learner", "exercise", "points", "what happened"):
         table.add_column(column)
     for result in sorted(results, key=lambda each: (order.index(each.exercise), each.learner)):
-        entry, most = result.entry, sum(load(result.exercise).checks.values())
+        entry, most = result.entry, sum((result.marks.most or load(result.exercise).checks).values())
         unread = entry.refused and result.marks.total is None
         table.add_row(named(entry.learner), entry.exercise, "" if unread else _points_of(result, f" of {most:g}"), plain(_summary(entry)))
     console.print(table)
@@ -178,7 +178,8 @@ def _print_exercises(results: list[Result]) -> None:
         if not here:
             continue
         these, scores = [result.entry for result in here], [result.marks.total for result in here if result.marks.total is not None]
-        average = f"{mean(scores):.1f} of {sum(load(name).checks.values()):g}" if scores else ""
+        most = sum(next((result.marks.most for result in here if result.marks.most), load(name).checks).values())
+        average = f"{mean(scores):.1f} of {most:g}" if scores else ""
         right = sum(_kind(entry) == "all right" for entry in these)
         troubles = Counter(trouble for entry in these for trouble in _troubles(entry)).most_common(1)
         commonest = "".join(f"{trouble} ({number})" if number > 1 else trouble for trouble, number in troubles)

@@ -24,11 +24,10 @@ from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
 from ..files import alive, process_name, remove_half_written, write_all
-from ..grading import Grader, Work
+from ..grading import Grader, Work, page_of
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..limits import asked_limits
-from ..pages.feedback import feedback_page
 from ..pool.base import default_jobs
 from ..pool.choose import chosen_judges
 from ..records import database, journal
@@ -110,7 +109,6 @@ class JudgeInSandbox(NbGraderPreprocessor):
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
         submission, course = _submission(resources), Course()
-        exercise = exercises.load(submission.exercise)
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
             with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
@@ -118,7 +116,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
                 marks = gradebooks.record(gradebook, [entry], times, Late(self.parent))[entry.of]
             page = course.feedback(*entry.of)
             told = [(page.with_name(name), text) for name, text in beside(course, *entry.of).items() if text]
-            write_all([(page, feedback_page(entry, exercise, marks)), *told])
+            write_all([(page, page_of(course, entry, marks)), *told])
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 
@@ -139,7 +137,7 @@ class FeedbackExporter(Exporter):
             marks = read_marks(gradebook, about["assignment"], [about["student"]]).get(of)
         if entry is None or marks is None:
             raise Refused("/".join(of), "it has not been judged yet", "Run `nbgrader autograde` first")
-        return feedback_page(entry, exercises.load(entry.exercise), marks), resources
+        return page_of(course, entry, marks), resources
 
 
 class Ahead:

@@ -11,7 +11,6 @@ import os
 import shutil
 from pathlib import Path
 
-from ..exercise import reading as exercises
 from ..files import process_name
 from ..intake.submission import is_learner
 from ..records.course import Course
@@ -23,7 +22,7 @@ EMPTY = '{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor":
 
 def lay_out(course: Course) -> None:
     """Bring the folder in step with what was handed in. Nothing of that is opened but timestamps."""
-    wanted = {(learner, name) for learner, name in course.submissions(exercises.all_names()) if _has_name(learner)}
+    wanted = {(learner, name) for learner, name in course.submissions(list(course.settings.exercises)) if _has_name(learner)}
     _remove(course, _laid_out(course) - wanted)
     for learner, name in sorted(wanted):
         folder = course.for_nbgrader / learner / name

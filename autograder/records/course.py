@@ -6,12 +6,14 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from .. import ROOT
 from ..errors import CannotGoOn, Refused
 from ..files import write_whole
 from ..intake.submission import check_learner
+from .settings import Settings, read_settings
 
 
 def there(path: Path | str) -> bool:
@@ -44,6 +46,10 @@ class Course:
 
     root: Path = field(default_factory=course_root)
     database: str | None = field(default_factory=lambda: os.environ.get("ATTENTION_DB"))  # a URL, where the gradebook is not a file
+
+    @cached_property
+    def settings(self) -> Settings:
+        return read_settings(self.root)
 
     @property
     def submitted(self) -> Path:

@@ -22,7 +22,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from ..errors import GradebookAway, GradebookBusy, NoSpace
+from ..errors import GradebookAway, GradebookBusy, MayNotWrite, NoSpace
 from ..files import beside_of, put_in_place
 from ..strangers import log_of
 
@@ -83,9 +83,16 @@ def _make(path: Path) -> None:
     beside = beside_of(path)
     try:
         Gradebook(f"sqlite:///{beside}").close()
+        beside.chmod(0o666 & ~_umask())  # SQLite itself lets nobody else write
         put_in_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 def _begin_immediate(connection: Connection) -> None:
@@ -133,6 +140,8 @@ def _errors_for_people(url: str) -> Iterator[None]:
         path = make_url(url).database or ""
         if make_url(url).get_backend_name() != "sqlite":
             raise GradebookAway(make_url(url).render_as_string(hide_password=True), str(getattr(error, "orig", error))) from error
+        if "readonly database" in str(error) or "unable to open database file" in str(error):
+            raise MayNotWrite(Path(path)) from error
         if "database is locked" in str(error):
             raise GradebookBusy(path) from error
         if "database or disk is full" in str(error):

@@ -35,6 +35,11 @@ class Entry:
         return {verdict.check: verdict.score for verdict in self.verdicts}
 
     @property
+    def shares(self) -> dict[str, float | None]:
+        """Return the share of its points that each check got; None where it is still to be judged."""
+        return {v.check: None if v.score is None else v.score / v.max_points if v.max_points else 0.0 for v in self.verdicts}
+
+    @property
     def score(self) -> float | None:
         """Return the points in all; None if it was refused or a check is still to be judged."""
         return None if self.refused else total(self.scores.values())

@@ -32,19 +32,22 @@ from .database import whole
 from .entry import Entry
 from .late import Late
 from .marks import Marks, read_marks
+from .settings import Settings
 
 Of = tuple[str, str]  # a learner and an exercise
 
 
-def prepare(gradebook: Gradebook, url: str, exercise: Exercise) -> None:
-    """Enter the exercise with its cells and points, as `nbgrader generate_assignment` does.
+def prepare(gradebook: Gradebook, url: str, exercise: Exercise, settings: Settings | None = None) -> None:
+    """Enter the exercise with its cells and points, as `nbgrader generate_assignment` does, and its deadline if the course sets one.
 
     Raises `MarksByHand` if the exercise has lost a cell that a person has marked.
     """
     resources = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
-    notebook = source_notebook(exercise)
+    settings = settings or Settings()
+    notebook = source_notebook(exercise.worth(settings.points.get(exercise.name)))
+    due = {"duedate": settings.deadlines[exercise.name]} if exercise.name in settings.deadlines else {}
     with whole(gradebook):
-        gradebook.update_or_create_assignment(exercise.name)
+        gradebook.update_or_create_assignment(exercise.name, **due)
         _follow_changes(gradebook, exercise)
         for step in (LockCells(), ComputeChecksums(), SaveCellsHere(gradebook)):
             notebook, resources = step.preprocess(notebook, resources)
@@ -131,7 +134,8 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry], times: Map
     mine = _made(session, SubmittedNotebook, [{"notebook_id": notebook.id, "assignment_id": row.id} for row in assignments])
     grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
     _made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers])
-    _mark(session, [(entry, {cell.name: next(grades) for cell in checks}) for entry in entries])
+    worth = dict(session.query(GradeCell.name, GradeCell.max_score).filter_by(notebook_id=notebook.id).all())
+    _mark(session, [(entry, {cell.name: next(grades) for cell in checks}) for entry in entries], worth)
     marks = read_marks(gradebook, exercise, [entry.learner for entry in entries])
     for entry in entries:
         each = marks[entry.of]
@@ -155,12 +159,14 @@ def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
     return [have[tuple(row.values())] for row in wanted]
 
 
-def _mark(session, rows: list[tuple[Entry, dict[str, Row]]]) -> None:
-    """Write the marks into rows that are there already."""
+def _mark(session, rows: list[tuple[Entry, dict[str, Row]]], worth: dict[str, float]) -> None:
+    """Write the marks into rows that are there already: of what each check is `worth`, the share that the judge gave."""
     marks = []
     for entry, grades in rows:
+        shares = entry.shares
         for check, grade in grades.items():
-            score = entry.scores.get(check)
+            share = shares.get(check)
+            score = None if share is None else share * worth[check]
             marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
     table = Grade.__table__
     changed = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeCell, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import select
 
 from .entry import total
@@ -18,6 +18,7 @@ class Marks:
     person wrote, and what is taken off because it was late."""
 
     points: dict[str, float | None] = field(default_factory=dict)
+    most: dict[str, float] = field(default_factory=dict)  # that each check is worth
     comments: dict[str, str] = field(default_factory=dict)
     by_hand: bool = False  # whether a person changed a mark or gave extra credit
     penalty: float = 0.0
@@ -55,6 +56,7 @@ def _add(marks: Marks, row) -> None:
     given = row.auto_score if row.manual_score is None else row.manual_score
     extra = row.extra_credit or 0.0
     marks.points[row.name] = None if given is None and not extra else (given or 0.0) + extra
+    marks.most[row.name] = row.max_score
     marks.by_hand |= row.manual_score is not None or bool(extra)
 
 
@@ -80,20 +82,28 @@ def _submissions():
 
 
 def _grades():
-    return _of_cells(Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score, Grade.manual_score, Grade.extra_credit)
+    columns = (
+        SubmittedAssignment.student_id,
+        GradeCell.name,
+        GradeCell.max_score,
+        Grade.auto_score,
+        Grade.manual_score,
+        Grade.extra_credit,
+    )
+    return _of_cells(Grade, GradeCell, *columns)
 
 
 def _comments():
-    return _of_cells(Comment, SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment).where(
+    return _of_cells(Comment, BaseCell, SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment).where(
         Comment.manual_comment.is_not(None), Comment.manual_comment != ""
     )
 
 
-def _of_cells(kind: type[Grade] | type[Comment], *columns):
+def _of_cells(kind: type[Grade] | type[Comment], cell: type[BaseCell] | type[GradeCell], *columns):
     return (
         select(*columns)
         .select_from(kind)
-        .join(BaseCell, kind.cell_id == BaseCell.id)
+        .join(cell, kind.cell_id == cell.id)
         .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
         .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)

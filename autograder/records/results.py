@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from nbgrader.api import Gradebook
 
@@ -30,11 +31,12 @@ class Result:
         return self.entry.exercise
 
 
-def whole_class(course: Course, gradebook: Gradebook, names: list[str], entries: Iterable[Entry] = ()) -> list[Result]:
-    """Return the results of everything that was handed in for these exercises and has been judged, in the exercises' order.
+def whole_class(course: Course, gradebook: Gradebook, entries: Iterable[Entry] = ()) -> list[Result]:
+    """Return the results of everything that was handed in and has been judged, in the exercises' order.
 
     `entries` are those at hand already; the others are read from the journal.
     """
+    names = list(course.settings.exercises)
     at_hand = {entry.of: entry for entry in entries}
     marks = {of: each for name in names for of, each in read_marks(gradebook, name).items()}
     found = []
@@ -43,3 +45,20 @@ def whole_class(course: Course, gradebook: Gradebook, names: list[str], entries:
         if entry is not None:
             found.append(Result(entry, marks.get(of, Marks())))
     return found
+
+
+def absent(gradebook: Gradebook, results: list[Result]) -> list[str]:
+    """Return the learners in the gradebook who have handed in nothing."""
+    return sorted({student.id for student in gradebook.students} - {result.learner for result in results})
+
+
+def shown_as(course: Course, learner: str) -> str:
+    """Return a learner's name, or, where the course withholds names, one that tells nobody whose it is and stays the same."""
+    if course.settings.names:
+        return learner
+    return "learner " + blake2b(learner.encode(errors="replace"), key=str(course.seed()).encode(), digest_size=4).hexdigest()
+
+
+def with_names_as_shown(course: Course, results: list[Result]) -> list[Result]:
+    """Return results under the names that the course shows."""
+    return [replace(result, entry=replace(result.entry, learner=shown_as(course, result.learner))) for result in results]
