@@ -112,6 +112,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
             entry = _Runs.entry(course, submission, self.parent.parent.assignments)
             with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
+                gradebooks.set_deadline(gradebook, entry.exercise, course.settings)
                 times = {entry.of: handed_in_at(course, *entry.of)}
                 marks = gradebooks.record(gradebook, [entry], times, Late(self.parent))[entry.of]
             page = course.feedback(*entry.of)

@@ -45,12 +45,19 @@ def prepare(gradebook: Gradebook, url: str, exercise: Exercise, settings: Settin
     resources = {"nbgrader": {"notebook": exercise.name, "assignment": exercise.name, "db_url": url}}
     settings = settings or Settings()
     notebook = source_notebook(exercise.worth(settings.points.get(exercise.name)))
-    due = {"duedate": settings.deadlines[exercise.name]} if exercise.name in settings.deadlines else {}
     with whole(gradebook):
-        gradebook.update_or_create_assignment(exercise.name, **due)
+        gradebook.update_or_create_assignment(exercise.name)
+        set_deadline(gradebook, exercise.name, settings)
         _follow_changes(gradebook, exercise)
         for step in (LockCells(), ComputeChecksums(), SaveCellsHere(gradebook)):
             notebook, resources = step.preprocess(notebook, resources)
+
+
+def set_deadline(gradebook: Gradebook, exercise: str, settings: Settings) -> None:
+    """Enter an exercise's deadline if the course sets one; else the one of the formgrader stays."""
+    if exercise in settings.deadlines:
+        gradebook.find_assignment(exercise).duedate = settings.deadlines[exercise]
+        gradebook.db.commit()
 
 
 class SaveCellsHere(SaveCells):
