@@ -92,7 +92,7 @@ def test_progress_that_cannot_be_written_is_no_error(tmp_path):
 def test_progress_leaves_one_file(tmp_path):
     Progress(tmp_path).remember(_verdicts(scale=PASSED))
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
-    assert json.loads((tmp_path / FILE).read_text()) == {"passed": ["scale"], "hints": {}}
+    assert json.loads((tmp_path / FILE).read_text()) == {"passed": {"scale": ""}, "hints": {}}
 
 
 def test_hints_open_also_where_nothing_can_be_written(tmp_path, capsys):

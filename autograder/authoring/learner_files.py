@@ -15,6 +15,7 @@ from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..exercise.notebook import picture_files, pictures, released_notebook
 from ..exercise.test_file import needed
+from ..kit.cells import ANSWER, SETUP, TEXT, Cell
 
 HANDOUT = ROOT / "autograder" / "authoring" / "handout"
 KIT = ROOT / "autograder" / "kit"
@@ -55,9 +56,17 @@ def about(exercise: Exercise) -> dict:
         "minutes": exercise.minutes,
         "forbidden": list(exercise.forbidden_lists),
         "points": exercise.checks,
+        "seconds": exercise.seconds or 0,
+        "cells": [_known_cell(exercise, cell) for cell in exercise.cells if cell.kind != TEXT],
         "hints": [{"cell": h.cell, "checks": list(h.checks), "texts": list(h.texts)} for h in exercise.hints],
         "mistakes": _suspects(exercise),
     }
+
+
+def _known_cell(exercise: Exercise, cell: Cell) -> dict:
+    """Return what the notebook has to know of one of its cells, to run the answers as a judge does."""
+    more = {"names": sorted(exercise.promised[cell.id])} if cell.kind == ANSWER else {"source": cell.source} if cell.kind == SETUP else {}
+    return {"id": cell.id, "kind": cell.kind, **more}
 
 
 def facts_of(exercise: Exercise) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from ..errors import Refused
-from ..kit.source import imported_names
+from ..kit.source import OF_ITS_OWN, imported_names
 from .cells import Loose, code_cells
 
 
@@ -74,7 +74,4 @@ def _lost(cells: list[Loose], wanted: Wanted) -> dict[str, str]:
     """Return the names that are defined only in cells that are not taken, with what to do about it."""
     promised = {name for names in wanted.promised.values() for name in names}
     names = {name for cell in cells for name in cell.defines | imported_names(cell.source)} - promised
-    return {
-        name: f"{name} is defined in a cell of its own, and only answer cells are handed in: move it into the answer"
-        for name in sorted(names)
-    }
+    return {name: OF_ITS_OWN.format(name) for name in sorted(names)}

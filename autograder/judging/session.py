@@ -12,13 +12,12 @@ from ..exercise.model import Exercise
 from ..kit.cells import ANSWER, Cell, refused
 from ..kit.cost import Cost
 from ..kit.learner import Learner
-from ..kit.outcome import Ended, JudgeFailed, MemoryLimit, Raised, Stopped, TimeLimit
+from ..kit.outcome import Ended, JudgeFailed, MemoryLimit, Raised, Stopped, TimeLimit, undefined
 from ..limits import Limits
 from ..sandbox.client import Worker, Zygote
 
 PLACE = re.compile(r"(?:in <?(\w+)>?, )?line (\d{1,5})", re.ASCII)
 WORD = re.compile(r"\w+")
-UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 
 
 class Session:
@@ -168,13 +167,8 @@ class Session:
 
     def _reason(self, error: Raised) -> Stopped:
         """Return the error, or the reason why a name that it misses is not there."""
-        match = UNDEFINED.search(error.text) if error.kind == "NameError" else None
-        name = match.group(1) if match else ""
-        if name in self._missing:
-            return self._missing[name]
-        if name in self._lost_names:
-            return Raised(error.kind, self._lost_names[name])
-        return Raised(error.kind, error.text, self._place(error.where))
+        found = undefined(error, self._missing, self._lost_names)
+        return Raised(error.kind, error.text, self._place(error.where)) if found is error else found
 
     def _place(self, where: str) -> str:
         """Return where an error was raised, if the learner's cells have that place; else nothing, for a worker can send any text."""

@@ -5,45 +5,72 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
-from .cells import ANSWER, CHECK, SETUP, TRY, Cell, run_here
+from .cells import ANSWER, CHECK
+from .classify import place_of
 from .forbidden import Guard, names
 from .hints import Hinter
 from .learner import Learner, local
 from .maps import maps
-from .outcome import Outcome, Verdict
+from .outcome import Outcome, TimeLimit, Verdict
+from .patience import at_most
 from .progress import Progress
+from .ran import Ran, watching
 from .recognise import Evidence, Finding, Suspect, leaves_the_same, left, mistakes_by_check
 from .show import as_html, as_text, display
-from .source import defined_names
 from .suite import VISIBLE_SEED, CheckResult, load_tests, run_check, tests_of
+
+CHECK_SECONDS = 20.0  # for one check, of a machine that may be slow; the judge's limits are others
+NAME_SECONDS = 5.0  # for finding out which known mistake it is, after which it has no name
 
 
 class Checker:
-    """Runs the visible checks of the exercise in `folder` on the notebook that imported it."""
+    """Runs the visible checks of the exercise in `folder` on the answers in the notebook that imported it."""
 
     def __init__(self, folder: Path):
         about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
+        forbidden = names(about["forbidden"])
         self._points: dict[str, float] = about["points"]
+        self._seconds = CHECK_SECONDS + 2 * about["seconds"]
         self._suspects = [Suspect.from_facts(mistake) for mistake in about["mistakes"]]
-        self._guard = Guard(names(about["forbidden"]))
+        self._guard = Guard(forbidden)
         self._tests = tests_of(load_tests(folder / f"test_{about['name']}.py"))
         self._progress = Progress(folder)
+        self._ran = Ran(about["cells"], forbidden)
+        self._answer_above = _answers_above(about["cells"])
+        self._is_notebook = watching(self._ran)
         self.hint = Hinter(about["hints"], self._progress)
 
     def __call__(self, name: str | None = None) -> None:
         """Show what becomes of one check, or of all of them."""
         if name is not None and name not in self._points:
             raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._points)}")
-        results = {each: self._result(each) for each in ([name] if name else self._points)}
+        try:
+            self._check([name] if name else list(self._points), adds_up=name is None)
+        except KeyboardInterrupt as stopped:
+            print(f"Stopped{place_of(stopped)}.")
+
+    def __dir__(self) -> list[str]:
+        return [*self._points, "hint"]
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Let `check.scale()` be `check("scale")`, so that Tab completes it."""
+        if name.startswith("_") or name not in self._points:
+            raise AttributeError(name)
+        return partial(self, name)
+
+    def _check(self, wanted: list[str], adds_up: bool) -> None:
+        results = {each: self._result(each) for each in wanted}
         verdicts = self._named(results)
-        self._progress.remember(verdicts)
+        self._progress.remember(verdicts, self._stamps())
         for verdict, each in zip(verdicts, results.values()):
-            self._show(verdict, maps(each.error), self._so_far() if name else "")
-        if name is None:
+            self._show(verdict, maps(each.error), "" if adds_up else self._so_far())
+        if adds_up:
             self._show_total(verdicts)
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
@@ -53,18 +80,36 @@ class Checker:
         findings = {check: Finding.of(each) for check, each in results.items()}
         if not any(leaves_the_same(suspect, finding) for suspect in self._suspects for finding in findings.values()):
             return [each.verdict for each in results.values()]
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # what the learner's code prints has been read once
-            others = [Finding.of(self._result(check)) for check in self._points if check not in results]
-            evidence = Evidence([*findings.values(), *others], self._tests, lambda test: left(test, self._learner(), VISIBLE_SEED))
-            found = mistakes_by_check(evidence, self._suspects)
+        try:
+            with at_most(NAME_SECONDS), redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # what the code prints has been read once
+                others = [Finding.of(self._asked(check)) for check in self._points if check not in results]
+                evidence = Evidence([*findings.values(), *others], self._tests, lambda test: left(test, self._learner(), VISIBLE_SEED))
+                found = mistakes_by_check(evidence, self._suspects)
+        except TimeLimit:
+            found = {}
         return [each.verdict.with_mistake(found[check].named if check in found else None) for check, each in results.items()]
 
     def _result(self, name: str) -> CheckResult:
+        try:
+            with at_most(self._seconds):
+                return self._asked(name)
+        except TimeLimit as limit:
+            return CheckResult(Verdict(name, Outcome.TIME, self._points[name], reason=str(limit)))
+
+    def _asked(self, name: str) -> CheckResult:
         tests = [test for test in self._tests if test.check == name and not test.gpu]
         return run_check(name, tests, self._learner(), VISIBLE_SEED, max_points=self._points[name])
 
     def _learner(self) -> Learner:
-        return local(sys.modules["__main__"].__dict__, self._guard)
+        """Return the answers as a judge would have them; outside a notebook, whatever the program that runs has defined."""
+        if not self._is_notebook:
+            return local(sys.modules["__main__"].__dict__, self._guard)
+        answers = self._ran.answers()
+        return local(answers.namespace, self._guard, answers.missing, answers.lost)
+
+    def _stamps(self) -> dict[str, str]:
+        """Return, by check, what tells whether the answers that it rests on are still the same."""
+        return {check: self._ran.stamp(cell) for check, cell in self._answer_above.items()} if self._is_notebook else {}
 
     def _show(self, verdict: Verdict, picture: str, so_far: str) -> None:
         is_passed = verdict.outcome is Outcome.PASSED
@@ -72,8 +117,11 @@ class Checker:
         display({"text/html": as_html(verdict, picture, below), "text/plain": as_text(verdict, below)})
 
     def _so_far(self) -> str:
-        reached = sum(self._points.get(name, 0) for name in self._progress.passed)
-        return f"{reached:g} of {sum(self._points.values()):g} points so far"
+        stamps, most = self._stamps(), sum(self._points.values())
+        standing = self._progress.standing(stamps)
+        changed = [name for name in self._points if name in self._progress.passed and name not in standing]
+        again = f"; your answers have changed since {', '.join(changed)} passed: run check() to ask again" if changed else ""
+        return f"{sum(self._points.get(name, 0) for name in standing):g} of {most:g} points so far{again}"
 
     def _show_total(self, verdicts: list[Verdict]) -> None:
         points = sum(v.score or 0 for v in verdicts)
@@ -87,19 +135,23 @@ def learner_from(folder: Path) -> Learner:
     """Return the learner whose answers stand in the notebook of `folder`, as it is on disk."""
     about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
     notebook = json.loads((folder / f"{about['name']}.ipynb").read_text(encoding="utf-8"))
-    cells = [_cell(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     forbidden = names(about["forbidden"])
-    guard = Guard(forbidden)
-    cells = [cell for cell in cells if cell.kind not in (CHECK, TRY)]
-    namespace, missing = run_here(cells, {cell.id: defined_names(cell.source) for cell in cells}, forbidden)
-    return local(namespace, guard, missing)
+    guard, ran = Guard(forbidden), Ran(about["cells"], forbidden)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            ran.note("".join(cell["source"]), str(cell.get("id", "")))
+    answers = ran.answers()
+    return local(answers.namespace, guard, answers.missing, answers.lost)
 
 
-def _cell(cell: dict) -> Cell:
-    marks = cell["metadata"].get("nbgrader", {})
-    tried = TRY in cell["metadata"].get("tags", [])
-    kind = TRY if tried else CHECK if marks.get("grade") else ANSWER if marks.get("solution") else SETUP
-    return Cell(str(cell.get("id", "")), kind, "".join(cell["source"]))
+def _answers_above(cells: list[dict]) -> dict[str, str]:
+    """Return, by check, the answer cell above it."""
+    above, found = "", {}
+    for cell in cells:
+        above = cell["id"] if cell["kind"] == ANSWER else above
+        if cell["kind"] == CHECK:
+            found[cell["id"]] = above
+    return found
 
 
 def _insist(verdicts: list[Verdict]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -79,6 +79,18 @@ class JudgeFailed(Exception):
 
     outcome = Outcome.JUDGE_FAILED
     redacted = "the fault is ours"
+
+
+UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def undefined(error: Raised, missing: Mapping[str, Stopped], lost: Mapping[str, str]) -> Stopped:
+    """Return the error, or the reason why a name that it misses is not there: its cell's own error, or that it lives elsewhere."""
+    match = UNDEFINED.search(error.text) if error.kind == "NameError" else None
+    name = match.group(1) if match else ""
+    if name in missing:
+        return missing[name]
+    return Raised(error.kind, lost[name]) if name in lost else error
 
 
 class TimeLimit(Stopped):

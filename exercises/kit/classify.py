@@ -38,6 +38,12 @@ def _place(error: BaseException) -> str:
     return f"in {mine[-1].name}, line {mine[-1].lineno}" if mine else ""
 
 
+def place_of(error: BaseException) -> str:
+    """Return the learner's line where this arose, to follow a word; "" where it was none of theirs."""
+    place = _place(error)
+    return f" {place}" if place else ""
+
+
 def is_learners(filename: str) -> bool:
     """Return whether code from this file is a learner's: a cell, and no file."""
     return "ipykernel" in filename or filename.startswith("<")

@@ -16,13 +16,18 @@ class Hinter:
         self._progress = progress
         self._open: dict[str, int] = {}  # in this kernel
 
-    def __call__(self, name: str) -> None:
+    def __call__(self, name: str = "") -> None:
         """Show the open hints for a check, and open the next one.
 
         After a restart the first call opens none, so that running a whole notebook again does not.
         """
         if name not in self._group:
-            raise ValueError(f"there is no check {name!r} here; there are {', '.join(self._group)}")
+            lead = (
+                f"there is no check {name!r} here; there are"
+                if name
+                else 'say for which check, such as hint("' + next(iter(self._group)) + '"); there are'
+            )
+            raise ValueError(f"{lead} {', '.join(self._group)}")
         cell, texts = self._group[name]["cell"], self._group[name]["texts"]
         before = self._opened(name)
         is_reminder = before > 0 and cell not in self._open

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from .operations import Operations, names_of
-from .outcome import Sentence, Wrong
+from .outcome import Raised, Sentence, Wrong, undefined
 from .plain import Handle, Object
 from .values import call
 
@@ -132,11 +132,14 @@ def _shown(value):
     return Object(value.title) if isinstance(value, Callee) else value
 
 
-def local(namespace: dict, guard, missing: dict | None = None) -> Learner:
-    """Return a learner whose code lives in this process; `missing` says why a name is not there."""
+def local(namespace: dict, guard, missing: dict | None = None, lost: dict | None = None) -> Learner:
+    """Return a learner whose code lives in this process; `missing` says why a name is not there, `lost` which ones live elsewhere."""
     operations = Operations(namespace, guard, missing)
 
     def send(operation: str, target, args: tuple, kwargs: dict, **more):
-        return getattr(operations, operation)(target, args, kwargs, **more)
+        try:
+            return getattr(operations, operation)(target, args, kwargs, **more)
+        except Raised as error:
+            raise undefined(error, missing or {}, lost or {}) from None
 
     return Learner(send, forget=operations.forget)

@@ -24,21 +24,31 @@ class Progress:
     @property
     def passed(self) -> list[str]:
         """The checks that passed when they were last answered, by name."""
-        names = self._load().get("passed")
-        return sorted({name for name in names if isinstance(name, str)}) if isinstance(names, list) else []
+        return sorted(self._passed())
+
+    def standing(self, stamps: dict[str, str]) -> list[str]:
+        """Return the checks that passed and rest on the same answers still; `stamps` tells answers apart, and says nothing of what has not run."""
+        return sorted(name for name, stamp in self._passed().items() if not stamp or stamps.get(name, "") in ("", stamp))
 
     def opened(self, hints: str) -> int:
         """Return how many hints are open below a cell."""
         count = self._hints().get(hints)
         return count if type(count) is int and count > 0 else 0
 
-    def remember(self, verdicts: list[Verdict]) -> None:
-        """Remember which of these checks passed; one without an answer, as after a restart, changes nothing."""
+    def remember(self, verdicts: list[Verdict], stamps: dict[str, str] | None = None) -> None:
+        """Remember which of these checks passed, and on which answers; one without an answer, as after a restart, changes nothing."""
         answered = {v.check: v.outcome is Outcome.PASSED for v in verdicts if v.outcome is not Outcome.NO_ANSWER}
-        self._save(sorted({*self.passed, *answered} - {name for name, is_passed in answered.items() if not is_passed}), self._hints())
+        kept = {name: stamp for name, stamp in self._passed().items() if name not in answered}
+        self._save(kept | {name: (stamps or {}).get(name, "") for name, is_passed in answered.items() if is_passed}, self._hints())
 
     def open(self, hints: str, count: int) -> None:
-        self._save(self.passed, {**self._hints(), hints: count})
+        self._save(self._passed(), {**self._hints(), hints: count})
+
+    def _passed(self) -> dict[str, str]:
+        found = self._load().get("passed")
+        if isinstance(found, list):  # as earlier versions wrote it
+            found = dict.fromkeys(filter(lambda name: isinstance(name, str), found), "")
+        return {name: str(stamp) for name, stamp in found.items()} if isinstance(found, dict) else {}
 
     def _hints(self) -> dict:
         hints = self._load().get("hints")
@@ -51,7 +61,7 @@ class Progress:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _save(self, passed: list[str], hints: dict) -> None:
+    def _save(self, passed: dict[str, str], hints: dict) -> None:
         beside = self._path.with_name(f"{FILE}.{os.getpid()}")
         try:
             beside.write_text(json.dumps({"passed": passed, "hints": hints}, indent=1) + "\n", encoding="utf-8")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import warnings
 
+OF_ITS_OWN = "{} is defined in a cell of its own, and only answer cells are handed in: move it into the answer"
+
 
 def tree_of(source: str) -> ast.Module | None:
     """Return the source's tree; None if it is not Python, or nested too deeply for the parser."""

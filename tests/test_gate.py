@@ -1,0 +1,221 @@
+"""The gate that learners trust is the gate that marks: `check()` and pytest ask the answers that the judge would take, and nothing else.
+
+The notebooks run in real kernels: as JupyterLab runs them, which says which cell it is, and as Validate does, which does not.
+"""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from jupyter_client.manager import start_new_kernel
+from nbformat.v4 import new_code_cell
+from nbgrader.validator import Validator
+
+from autograder.authoring.sample import handed_in
+from autograder.exercise import reading as exercises
+from autograder.grading import grade
+from autograder.kit.outcome import Outcome
+from tests.conftest import ROOT
+
+OWN = "def attend(scores):\n    return (scores - scores.max()).exp()\n"
+LAYOUTS = {
+    "a helper in a cell of its own": lambda cells: _split(cells, "softmax", OWN),
+    "an import in a cell of its own": lambda cells: _split(cells, "softmax", "import math as maths", uses="maths.pi"),
+    "a number in a cell of its own": lambda cells: _split(cells, "softmax", "SMALL = 1e-9", uses="SMALL"),
+    "a helper in the answer": lambda cells: _answer(cells, "softmax", OWN + "\n"),
+    "an answer that was redefined below": lambda cells: [*cells, new_code_cell("def softmax(scores):\n    return scores", id="mine")],
+    "cells run from the bottom": lambda cells: [cells[0], *cells[:0:-1]],
+}
+
+
+def _place(cells: list, name: str) -> int:
+    return next(n for n, c in enumerate(cells) if c.metadata.get("nbgrader", {}).get("solution") and f"def {name}(" in c.source)
+
+
+def _answer(cells: list, name: str, above: str) -> list:
+    place = _place(cells, name)
+    cells[place].source = above + "\n" + cells[place].source
+    return cells
+
+
+def _split(cells: list, name: str, own: str, uses: str = "attend(scores)") -> list:
+    """Let an answer use a name that a cell of its own, above it, defines."""
+    place = _place(cells, name)
+    line = f"def {name}(scores):\n    {uses}"
+    cells[place].source = (
+        cells[place].source.replace(f"def {name}(", f"def right_{name}(", 1) + f"\n\n\n{line}\n    return right_{name}(scores)\n"
+    )
+    return [*cells[:place], new_code_cell(own, id="own"), *cells[place:]]
+
+
+class Kernel:
+    """A kernel in the folder of an exercise, asked as JupyterLab asks it."""
+
+    def __init__(self, folder, says_cells: bool = True):
+        self.manager, self.client = start_new_kernel(kernel_name="python3", cwd=str(folder))
+        self.says_cells = says_cells
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+    def run(self, source: str, cell: str = "") -> str:
+        """Return what a cell prints and shows as text, and the error that it ends with."""
+        content = {
+            "code": source,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell} if self.says_cells and cell else {})
+        self.client.shell_channel.send(message)
+        shown = []
+        while True:
+            answer = self.client.get_iopub_msg(timeout=120)
+            if answer["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            kind, found = answer["msg_type"], answer["content"]
+            if kind == "status" and found["execution_state"] == "idle":
+                return "\n".join(filter(None, shown))
+            shown.append(found.get("text") or found.get("data", {}).get("text/plain") or found.get("evalue", ""))
+
+    def notebook(self, notebook) -> dict[str, str]:
+        return {cell.id: self.run(cell.source, cell.id) for cell in notebook.cells if cell.cell_type == "code"}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Return a learner's folder of exercises."""
+    shutil.copytree(ROOT / "exercises", tmp_path / "desk", ignore=shutil.ignore_patterns("__pycache__", ".progress.json"))
+    return tmp_path / "desk"
+
+
+def laid_out(exercise, layout):
+    notebook = handed_in(exercise, None)
+    text = [c for c in notebook.cells if c.cell_type == "markdown"][:1]
+    notebook.cells = text + layout([c for c in notebook.cells if c.cell_type == "code"])
+    return notebook
+
+
+def outcomes_in(shown: dict[str, str], exercise) -> dict[str, str]:
+    return {check: shown[check].split("\n")[0].removeprefix(f"{check}: ") for check in exercise.checks}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_every_front_end_gives_the_judges_verdicts(layout, desk, course, single_head):
+    notebook = laid_out(single_head, layout)
+    submitted = course.submitted / "ada" / "single_head" / "single_head.ipynb"
+    for path in (submitted, desk / "single_head" / "single_head.ipynb"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(nbformat.writes(notebook), encoding="utf-8")
+    (entry,) = grade(course, ["single_head"]).entries
+    visible = {test.check for test in single_head.tests if not test.hidden}
+    judged = {v.check: v.outcome.value for v in entry.verdicts if v.check in visible}
+    with Kernel(desk / "single_head") as kernel:
+        shown = kernel.notebook(notebook)
+        again = {check: kernel.run(f'check("{check}")', check) for check in single_head.checks}
+    assert outcomes_in(again, single_head) == judged
+    if any("of its own" in v.reason for v in entry.verdicts):
+        told = next(v.reason for v in entry.verdicts if "of its own" in v.reason)
+        assert told.split(": ", 1)[1] in again["softmax"], again["softmax"]
+    tests = subprocess.run([sys.executable, "-m", "pytest", "-q", "-rA", "single_head"], cwd=desk, capture_output=True, text=True).stdout
+    all_right = set(judged.values()) == {Outcome.PASSED.value}
+    assert (" failed" in tests) is not all_right, tests[-800:]
+    assert shown  # the cells ran to the end
+
+
+def test_validate_finds_what_the_judge_would(desk, single_head):
+    for layout, is_right in (("a helper in the answer", True), ("a helper in a cell of its own", False)):
+        path = desk / "single_head" / "single_head.ipynb"
+        path.write_text(nbformat.writes(laid_out(single_head, LAYOUTS[layout])), encoding="utf-8")
+        validator = Validator()
+        validator.stream = io.StringIO()
+        validator.validate_and_print(str(path))
+        assert ("Success" in validator.stream.getvalue()) is is_right, validator.stream.getvalue()[-2000:]
+
+
+@pytest.fixture
+def kernel(desk, single_head):
+    """A kernel in which the setup and all right answers of single_head have run."""
+    with Kernel(desk / "single_head") as one:
+        one.notebook_of = handed_in(single_head, None)
+        for cell in one.notebook_of.cells:
+            if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("grade"):
+                one.run(cell.source, cell.id)
+        yield one
+
+
+def answer_cell(kernel, name: str):
+    cells = [c for c in kernel.notebook_of.cells if c.cell_type == "code"]
+    return cells[_place(cells, name)]
+
+
+def test_an_answer_that_has_not_been_run_is_asked_for(desk):
+    with Kernel(desk / "single_head") as kernel:
+        kernel.run("import torch\nfrom check import check, hint")
+        shown = kernel.run('check("softmax")')
+        assert "softmax: no answer given" in shown and "its cell has not been run" in shown
+
+
+@pytest.mark.parametrize("body", ["pass", "try:\n            pass\n        except Exception:\n            pass"])
+def test_what_never_ends_is_stopped(kernel, body):
+    kernel.run("check._seconds = 0.5")
+    kernel.run(f"def softmax(scores):\n    while True:\n        {body}", answer_cell(kernel, "softmax").id)
+    assert "softmax: time limit\nwhat happened: no answer came within 0.5 seconds" in kernel.run('check("softmax")')
+    assert kernel.run("print(1 + 1)") == "2\n"
+
+
+def test_what_catches_one_interruption_is_interrupted_again(kernel):
+    kernel.run("check._seconds = 0.5")
+    once = "try:\n        while True:\n            pass\n    except BaseException:\n        pass\n    while True:\n        pass"
+    kernel.run(f"def softmax(scores):\n    {once}", answer_cell(kernel, "softmax").id)
+    assert "time limit" in kernel.run('check("softmax")')
+
+
+def test_an_interruption_shows_the_learners_line_only(kernel):
+    kernel.run("def softmax(scores):\n    raise KeyboardInterrupt", answer_cell(kernel, "softmax").id)
+    assert kernel.run('check("softmax")') == "Stopped in softmax, line 2.\n"
+
+
+def test_points_go_down_when_something_breaks(kernel, single_head):
+    most = f"{sum(single_head.checks.values()):g}"
+    kernel.run("check()")
+    assert f"{most} of {most} points so far" in kernel.run('check("softmax")')
+    cell = answer_cell(kernel, "softmax")
+    kernel.run(cell.source + "\n# changed", cell.id)
+    shown = kernel.run('check("softmax")')
+    assert f"{single_head.checks['softmax']:g} of {most} points so far; your answers have changed since stable" in shown
+    assert "points so far" not in kernel.run("check()") and f"{most} of {most} points so far" in kernel.run('check("scale")')
+
+
+def test_prints_of_an_answer_are_seen_once(kernel, single_head):
+    cell = answer_cell(kernel, "softmax")
+    wrong = "def softmax(scores):\n    print('looking')\n    return scores / scores.sum(dim=-1, keepdim=True)"
+    kernel.run(wrong, cell.id)
+    visible = [test for test in single_head.tests if not test.hidden and test.check == "softmax"]
+    assert 1 <= kernel.run('check("softmax")').count("looking") <= 3 * len(visible)
+
+
+def test_checks_are_completed_by_name(kernel):
+    assert "'softmax'" in kernel.run("print(dir(check))") and "softmax: passed" in kernel.run("check.softmax()")
+
+
+@pytest.mark.parametrize("name", exercises.all_names())
+def test_right_answers_pass_in_a_kernel_that_names_no_cells(name, desk):
+    exercise = exercises.load(name)
+    with Kernel(desk / name, says_cells=False) as kernel:
+        shown = kernel.notebook(handed_in(exercise, exercise.variants[0]))
+    assert set(outcomes_in(shown, exercise).values()) == {Outcome.PASSED.value}, json.dumps(shown, indent=1)[-2000:]
+
+
+def test_a_hint_without_a_name_says_what_to_say(kernel):
+    assert 'say for which check, such as hint("softmax")' in kernel.run("hint()")
