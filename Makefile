@@ -43,7 +43,7 @@ grade: environment
 
 lab: release
 	@$(RUN) -m autograder work
-	@$(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/desk" $(if $(filter 0,$(shell id -u)),--allow-root)
+	@JUPYTER_CONFIG_PATH="$$(pwd)/autograder/authoring/lab" $(RUN) -m jupyter lab --ServerApp.root_dir="$$(pwd)/_course/desk" --LabApp.default_url=/lab/tree/start.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 lint: environment
 	@.venv/bin/ruff check .

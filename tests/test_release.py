@@ -257,6 +257,10 @@ def test_unknown_exercise_is_one_sentence(command):
 def test_facts_for_check_hold_no_code():
     for name in exercises.all_names():
         facts = json.loads((EXERCISES / name / "exercise.json").read_text())
-        assert set(facts) == {"name", "title", "chapter", "difficulty", "minutes", "forbidden", "points", "hints", "mistakes"}
+        about = {"name", "title", "chapter", "difficulty", "minutes", "forbidden"}
+        assert set(facts) == about | {"points", "seconds", "cells", "hints", "mistakes"}
+        shown = {cell["id"]: "".join(cell["source"]) for cell in json.loads((EXERCISES / name / f"{name}.ipynb").read_text())["cells"]}
+        assert all(cell["source"] == shown[cell["id"]] for cell in facts["cells"] if "source" in cell)
+        assert {tuple(sorted(cell)) for cell in facts["cells"]} <= {("id", "kind"), ("id", "kind", "names"), ("id", "kind", "source")}
         for mistake in facts["mistakes"]:
             assert set(mistake) == {"name", "title", "hint", "fails", "prints"}

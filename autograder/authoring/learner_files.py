@@ -8,12 +8,14 @@ import re
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from .. import ROOT
 from ..exercise.edits import lines_of
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
-from ..exercise.notebook import picture_files, pictures, released_notebook
+from ..exercise.notebook import KERNEL, picture_files, pictures, released_notebook
+from ..exercise.reading import all_names, optional_names
 from ..exercise.test_file import needed
 from ..kit.cells import ANSWER, SETUP, TEXT, Cell
 
@@ -24,9 +26,25 @@ NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "matplotlib", "num
 
 def handout() -> dict[str, str]:
     """Return the files that stand beside the exercises, by path."""
-    files = {f.name: f.read_text(encoding="utf-8") for f in sorted(HANDOUT.iterdir()) if f.is_file() and f.name != "check.py"}
+    files = {
+        f.name: f.read_text(encoding="utf-8") for f in sorted(HANDOUT.iterdir()) if f.is_file() and f.name not in ("check.py", "start.md")
+    }
+    files |= {"course.json": course_list(), "start.ipynb": notebook_text(start())}
     files |= {f"kit/{f.name}": f.read_text(encoding="utf-8") for f in sorted(KIT.glob("*.py"))}
     return {**files, "requirements.txt": learner_requirements()}
+
+
+def course_list() -> str:
+    """Return the exercises in the book's order, each with whether it is optional, as JSON."""
+    optional = optional_names()
+    return _lines([{"name": name, "optional": name in optional} for name in all_names()]) + "\n"
+
+
+def start() -> NotebookNode:
+    """Return the notebook from which learners set out."""
+    text = (HANDOUT / "start.md").read_text(encoding="utf-8")
+    cells = [new_markdown_cell(text, id="start"), new_code_cell("from kit.status import status\n\nstatus()", id="status")]
+    return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
 
 
 def learner_requirements() -> str:

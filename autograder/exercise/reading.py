@@ -29,6 +29,13 @@ def all_names() -> list[str]:
     return [name for name in order if name in found] + sorted(found - set(order))
 
 
+def optional_names() -> set[str]:
+    """Return the exercises that the book's contents list as optional."""
+    text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    optional = re.search(r"caption: Optional exercises\n(.*?)(?=\n  - caption|\Z)", text, re.DOTALL)
+    return set(re.findall(r"exercises/(\w+)/", optional[1])) if optional else set()
+
+
 def load(name: str) -> Exercise:
     """Return the exercise; raises `UnknownExercise`, or `AuthorError` if its source breaks a rule."""
     if not (name.isidentifier() and (SOLUTIONS / name / f"{name}.py").is_file()):

@@ -23,6 +23,7 @@ from .progress import Progress
 from .ran import Ran, watching
 from .recognise import Evidence, Finding, Suspect, leaves_the_same, left, mistakes_by_check
 from .show import as_html, as_text, display
+from .status import COURSE, next_after, standings
 from .suite import VISIBLE_SEED, CheckResult, load_tests, run_check, tests_of
 
 CHECK_SECONDS = 20.0  # for one check, of a machine that may be slow; the judge's limits are others
@@ -35,6 +36,7 @@ class Checker:
     def __init__(self, folder: Path):
         about = json.loads((folder / "exercise.json").read_text(encoding="utf-8"))
         forbidden = names(about["forbidden"])
+        self._folder, self._led_on = folder, False
         self._points: dict[str, float] = about["points"]
         self._seconds = CHECK_SECONDS + 2 * about["seconds"]
         self._suspects = [Suspect.from_facts(mistake) for mistake in about["mistakes"]]
@@ -72,6 +74,7 @@ class Checker:
             self._show(verdict, maps(each.error), "" if adds_up else self._so_far())
         if adds_up:
             self._show_total(verdicts)
+        self._lead_on()
         if os.environ.get("NBGRADER_EXECUTION") == "validate":
             _insist(verdicts)
 
@@ -115,6 +118,18 @@ class Checker:
         is_passed = verdict.outcome is Outcome.PASSED
         below = "; ".join(filter(None, ["" if is_passed else self.hint.invitation(verdict.check), so_far]))
         display({"text/html": as_html(verdict, picture, below), "text/plain": as_text(verdict, below)})
+
+    def _lead_on(self) -> None:
+        """Say which exercise comes next, once, when this one has all its points."""
+        if self._led_on or len(self._progress.standing(self._stamps())) < len(self._points):
+            return
+        self._led_on = True
+        course = self._folder.parent
+        coming = next_after(standings(course), self._folder.name) if (course / COURSE).is_file() else None
+        if coming:
+            forms = (f"[{coming.title}](../{coming.link})", f"{coming.title} ({coming.link})")
+            markdown, plain = (f"All points of this exercise. Next: {each}" for each in forms)
+            display({"text/markdown": f"**{markdown}**", "text/plain": plain})
 
     def _so_far(self) -> str:
         stamps, most = self._stamps(), sum(self._points.values())

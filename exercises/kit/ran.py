@@ -42,7 +42,7 @@ class Ran:
 
     def note(self, source: str, cell: str | None = None) -> None:
         """Remember a source that ran; `cell` is its cell's name, where the front end says so."""
-        if cell in self._names:
+        if cell is not None and cell in self._names:
             self._answers[cell] = source
         elif cell not in self._given:
             self._note_other(source, cell)
