@@ -6,11 +6,13 @@ from html import escape
 
 from .outcome import Outcome, Verdict
 
+# JupyterLab's own colours, which follow its theme; where a page has none, those of a light one.
+TEXT, SOFT = "var(--jp-content-font-color1,#1f2328)", "var(--jp-content-font-color2,#57606a)"
 STYLE = {
-    Outcome.PASSED: ("#1a7f37", "#f0fff4"),
-    Outcome.NO_ANSWER: ("#57606a", "#f6f8fa"),
+    Outcome.PASSED: ("#2da44e", "#f0fff4"),
+    Outcome.NO_ANSWER: (SOFT, "#f6f8fa"),
 }
-NOT_YET = ("#b35900", "#fff8f0")
+NOT_YET = ("#d4761b", "#fff8f0")
 
 
 def as_text(verdict: Verdict, below: str = "") -> str:
@@ -43,20 +45,20 @@ def as_html(verdict: Verdict, picture: str = "", below: str = "") -> str:
     """Return a verdict as a coloured box; everything in it is escaped, except `picture`, which is HTML of ours."""
     ink, paper = STYLE.get(verdict.outcome, NOT_YET)
     body = "".join(
-        f"<tr style='background:none'><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:#57606a'>{name}</td>"
-        f"<td style='text-align:left;padding:2px 0'><pre style='margin:0;white-space:pre-wrap;color:#1f2328;background:none'>{escape(text)}</pre></td></tr>"
+        f"<tr style='background:none'><td style='vertical-align:top;text-align:left;padding:2px 12px 2px 0;color:{SOFT}'>{name}</td>"
+        f"<td style='text-align:left;padding:2px 0'><pre style='margin:0;white-space:pre-wrap;color:{TEXT};background:none'>{escape(text)}</pre></td></tr>"
         for name, text in evidence(verdict, in_full=True)
     )
     table = f"<table style='border:none;background:none;margin:0'>{body}</table>" if body else ""
     return (
-        f"<div style='border-left:4px solid {ink};background:{paper};color:#1f2328;padding:8px 14px;max-width:46em'>"
-        f"<b style='color:{ink}'>{escape(verdict.check)}: {escape(verdict.outcome.value)}</b>"
+        f"<div style='border-left:4px solid {ink};background:var(--jp-layout-color1,{paper});color:{TEXT};padding:8px 14px;max-width:46em'>"
+        f"<b>{escape(verdict.check)}: {escape(verdict.outcome.value)}</b>"
         f"{_lead(verdict)}{picture}{table}{_foot(below)}</div>"
     )
 
 
 def _foot(below: str) -> str:
-    return f"<div style='margin-top:6px;color:#57606a;font-size:90%'>{escape(below)}</div>" if below else ""
+    return f"<div style='margin-top:6px;color:{SOFT};font-size:90%'>{escape(below)}</div>" if below else ""
 
 
 def _lead(verdict: Verdict) -> str:
