@@ -10,6 +10,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from .draw import Draw
+from .explained import explained
 from .outcome import JudgeFailed, Outcome, Sentence, Stopped, Verdict, Wrong
 from .values import told_apart
 
@@ -172,7 +173,7 @@ def explain(check: str, test: Test, error: Wrong | Stopped | JudgeFailed, learne
         outcome=error.outcome,
         max_points=max_points,
         test=test.name,
-        question=test.question if wrong else "",
+        question=test.question if wrong else "" if test.hidden else explained(str(error)),  # a learner chooses what an error says
         reason=str(error),
         redacted=error.redacted,
         given=learner.last_call if error.outcome in (Outcome.WRONG, Outcome.RAISED) else "",
