@@ -59,6 +59,7 @@ write_sources(course.root / "source", course.settings.points)
 take_back(course)
 lay_out(course)
 
+c.Collector.platform, c.Collector.zone = course.settings.platform, course.settings.zone
 if course.settings.late:
     c.LateSubmissionPlugin.penalty_method = course.settings.late
 

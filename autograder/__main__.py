@@ -203,6 +203,32 @@ def _write_report(course: Course, graded: Graded) -> None:
 
 
 @main.command()
+@click.argument("exercise", nargs=-1)
+def handback(exercise: tuple[str, ...]) -> None:
+    """Write marks and feedback under _course/handback/ in the form that the course's learning platform takes."""
+    from .exercise.reading import load
+    from .plugins.platforms import feedback_archive, marks_for
+    from .records import database
+    from .records.course import Course
+    from .records.results import whole_class
+
+    course = Course()
+    names, platform, target = [load(name).name for name in exercise], course.settings.platform, course.root / "handback"
+    with database.opened(course.gradebook_url) as gradebook:
+        results = whole_class(course, gradebook)
+    target.mkdir(parents=True, exist_ok=True)
+    for name in names or dict.fromkeys(result.exercise for result in results):
+        mine = [result for result in results if result.exercise == name]
+        pages = {result.learner: course.feedback(*result.entry.of) for result in mine}
+        texts = {learner: page.read_text(encoding="utf-8") for learner, page in pages.items() if page.is_file()}
+        (target / f"{name}.zip").write_bytes(feedback_archive(platform, texts))
+        console.print(f"{short(target / name)}.zip: {len(texts)} pages of feedback")
+        if (marks := marks_for(platform, mine)) is not None:
+            (target / f"{name}.csv").write_text(marks, encoding="utf-8-sig")  # the mark by which spreadsheets know UTF-8
+            console.print(f"{short(target / name)}.csv: marks for {platform}")
+
+
+@main.command()
 @click.argument("exercise")
 @click.argument("learner")
 def draft(exercise: str, learner: str) -> None:

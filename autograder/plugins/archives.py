@@ -41,7 +41,16 @@ class NotWanted(Refused):
 def is_wanted(name: str, exercise: str) -> bool:
     """Return whether a file is called like the exercise, with what a platform adds before and after."""
     stem, kind = os.path.splitext(name.rsplit("/", 1)[-1])
-    return kind in KINDS and bool(re.fullmatch(rf"(.*[_-])?{exercise}(-\d+| ?\(\d+\))?", stem))
+    return kind.lower() in KINDS and before_exercise(stem, exercise) is not None
+
+
+def before_exercise(name: str, exercise: str) -> str | None:
+    """Return what stands before the exercise's name in the name of a file, folder or archive; None where the exercise is not in it.
+
+    Learners and browsers add to it: `Single_Head`, `single_head-Copy1`, `Copy of single_head`, `single_head (2)`, `single_head_final`.
+    """
+    found = re.fullmatch(rf"(.*?)(?:^|[_\- ]+)(?:copy of )?{re.escape(exercise)}(?:[-_ (].*)?", name, re.IGNORECASE)
+    return found[1] if found else None
 
 
 def alike(name: str) -> str:
@@ -206,6 +215,7 @@ def _read_capped(file, where: str, count=lambda size: None) -> bytes:
 
 
 def _write(data: bytes, target: Path, where: str) -> None:
+    target = target.with_suffix(target.suffix.lower())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as file:

@@ -15,6 +15,7 @@ Every file that is not taken stands with the reason in `not_taken.txt`, beside t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +23,13 @@ from pathlib import Path
 
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
 from nbgrader.utils import parse_utc
-from traitlets import Integer
+from traitlets import Enum, Integer, Unicode
 
 from ..errors import Refused
 from ..intake.submission import is_learner
 from ..strangers import one_line, quoted
-from .archives import NotWanted, alike, taken
+from .archives import NotWanted, alike, before_exercise, taken
+from .platforms import PLATFORMS
 
 CLASS = "class"  # the folder for archives of a whole class; no learner can make one, because a file's name has no slash in it
 SHOWN, SHOWN_OF_ONE = 30, 3  # refusals on the terminal: of a class's archives, and of one learner's, so that nobody hides the others'
@@ -64,6 +66,8 @@ class _Claim:
 class Collector(FileNameCollectorPlugin):
     """Says whose a file is: by `named_regexp` if one is set, else by its own name and its folders', which must agree."""
 
+    platform = Enum(("", *PLATFORMS), default_value="", help="The learning platform whose names the files have.").tag(config=True)
+    zone = Unicode("UTC", help="The time zone of the times in these names.").tag(config=True)
     most_learners = Integer(1000, help="Where files are of more learners than this, none is collected.").tag(config=True)
 
     def collect(self, submitted_file: str) -> dict | None:
@@ -130,12 +134,14 @@ class Collector(FileNameCollectorPlugin):
     def _claim(self, path: Path) -> _Claim:
         """Return whose a file is; raises `Refused` where names don't say, or don't agree."""
         archive = next((parent for parent in path.parents if (self._archives / f"{parent}.zip").is_file()), None)
-        if self.named_regexp:
+        if self.platform:
+            fields = self._handed(path if archive is None or self._of_class(path) else archive.with_name(archive.name + path.suffix), path)
+        elif self.named_regexp:
             fields = self._platform_says(
                 path if archive is None or self._of_class(path) else archive.with_name(archive.name + path.suffix), path
             )
         else:
-            fields = {"student_id": self._learner_of(path, archive)}
+            fields = {"student_id": unicodedata.normalize("NFC", self._learner_of(path, archive))}
         learner = fields.get("student_id") or ""
         if not is_learner(learner):
             raise Refused(quoted(str(path), 200), f"{quoted(learner)} is not a learner's name", SAY_WHOSE)
@@ -144,6 +150,18 @@ class Collector(FileNameCollectorPlugin):
     @staticmethod
     def _of_class(path: Path) -> bool:
         return path.parts[0] == CLASS
+
+    def _handed(self, named: Path, path: Path) -> dict:
+        """Return what the name says that the platform gave; raises `Refused` where it is not one of its names."""
+        try:
+            said = PLATFORMS[self.platform].read(str(named.relative_to(CLASS) if self._of_class(named) else named), self.zone)
+        except ValueError:
+            raise Refused(quoted(str(path), 200), "its name tells no time that exists", SAY_WHOSE) from None
+        if said is None:
+            raise Refused(quoted(str(path), 200), f"{self.platform} does not name files like this", SAY_WHOSE)
+        if said.late:
+            self.log.warning("Late, says %s: %s", self.platform, one_line(said.learner, 80))
+        return {"student_id": unicodedata.normalize("NFC", said.learner), **({"timestamp": said.at} if said.at else {})}
 
     def _platform_says(self, named: Path, path: Path) -> dict:
         """Return what `named_regexp` finds in the name that the platform gave."""
@@ -173,8 +191,8 @@ class Collector(FileNameCollectorPlugin):
 
     def _before_exercise(self, name: str) -> str:
         """Return what stands before the exercise's name, or all of it where that is not there: a folder's or an archive's."""
-        found = re.fullmatch(rf"(.*?)[_-]?{re.escape(self._exercise)}(-\d+| ?\(\d+\))?", name)
-        return found[1] if found else name
+        found = before_exercise(name, self._exercise)
+        return name if found is None else found
 
 
 def _tell(plugin: Extractor | Collector, refusals: list[Refused], mode: str) -> None:

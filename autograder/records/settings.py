@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import CannotGoOn
 from ..exercise.reading import all_names
 
 FILE = "course.toml"
+PLATFORMS = ("moodle", "canvas", "blackboard", "classroom")
 PENALTIES = ("none", "zero")
 SHOWN = ("never", "after the deadline", "always")
 
@@ -25,6 +27,8 @@ class Settings:
     exercises: tuple[str, ...] = ()  # those that count, in their order
     deadlines: Mapping[str, datetime] = field(default_factory=dict)  # in UTC and without a time zone, as the gradebook has them
     points: Mapping[str, float] = field(default_factory=dict)  # of a whole exercise; its checks share them out as they share out their own
+    platform: str = ""  # the learning platform whose archives are collected
+    zone: str = "UTC"  # of the times in its names
     late: str | None = None  # what late work loses; None leaves that to nbgrader's own settings
     reference: str = "never"  # when feedback shows the reference answer
     names: bool = True  # whether the report, its table and the terminal show learners' names
@@ -51,13 +55,15 @@ def read_settings(root: Path) -> Settings:
 
 
 def _settings(found: dict) -> Settings:
-    _known(found, ("title", "exercises", "deadlines", "points", "late", "feedback", "report"), "")
+    _known(found, ("title", "exercises", "deadlines", "points", "late", "platform", "time_zone", "feedback", "report"), "")
     feedback, report = _table(found, "feedback", ("reference",)), _table(found, "report", ("names",))
     return Settings(
         title=_typed(found.get("title", Settings.title), str, "title", "text"),
         exercises=_exercises(found),
         deadlines={name: _moment(each, f"deadlines.{name}") for name, each in _by_exercise(found, "deadlines").items()},
         points={name: _number(each, f"points.{name}") for name, each in _by_exercise(found, "points").items()},
+        platform=_one_of(found["platform"], PLATFORMS, "platform") if "platform" in found else "",
+        zone=_zone(found.get("time_zone", "UTC")),
         late=_one_of(found["late"], PENALTIES, "late") if "late" in found else None,
         reference=_one_of(feedback.get("reference", "never"), SHOWN, "feedback.reference"),
         names=_typed(report.get("names", True), bool, "report.names", "true or false"),
@@ -119,6 +125,14 @@ def _number(value, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
         raise ValueError(f"`{key}` is {value!r} and must be a number of points above 0")
     return float(value)
+
+
+def _zone(name) -> str:
+    try:
+        ZoneInfo(name)
+    except (TypeError, ValueError, ZoneInfoNotFoundError):
+        raise ValueError(f'`time_zone` is {name!r} and must be a zone\'s name, such as "Europe/Berlin"') from None
+    return name
 
 
 def _moment(value, key: str) -> datetime:
