@@ -118,7 +118,7 @@ def grade(
 ) -> None:
     """Judge everything under _course/submitted/ and write marks, feedback and a report."""
     from .sandbox.forkserver import ForkServer
-    from .sandbox.levels import required
+    from .sandbox.levels import NOT_PROMISED, required
 
     sandbox = _best_level() if level == "best" else required(trust_submissions, level)
     with nullcontext() if cluster else ForkServer(sandbox) as forkserver:
@@ -135,6 +135,8 @@ def grade(
         with chosen_judges(jobs, sandbox, cluster, forkserver) as judges:
             where = f"the cluster at {cluster}" if cluster else f"{jobs} {'judge' if jobs == 1 else 'judges'}"
             console.print(f"sandbox: {sandbox.name}, {where}")
+            if NOT_PROMISED[sandbox]:
+                console.print(f"[red]The level {sandbox.name} does not promise everything:[/red] {NOT_PROMISED[sandbox]}", highlight=False)
             with progress(count) as seen:
                 graded = run(course, names, limits, again, sandbox, judges, lambda result: seen(*with_names_as_shown(course, [result])))
     _conclude(course, graded)
@@ -283,10 +285,10 @@ def work() -> None:
 
 @main.command()
 @click.option("--attack", "attacked", is_flag=True, help="Run the attack corpus against the sandbox of this machine.")
-@click.option("--level", default=None, help="Examine another level than the one that grading uses.")
+@click.option("--level", default=None, help="Examine another level than the one that grading uses; with --attack, attack this one alone.")
 def doctor(attacked: bool, level: str | None) -> None:
     """Say what the sandbox promises on this machine. Exits 1 if that is not enough, or an attack succeeds."""
-    from .machine.doctor import BAD, GOOD, attack_all, examine
+    from .machine.doctor import BAD, GOOD, examine
     from .records.course import Course
     from .sandbox.levels import required
 
@@ -297,8 +299,24 @@ def doctor(attacked: bool, level: str | None) -> None:
         console.print(f"{line.subject:>17}  [{colour}]{escape(line.found)}[/{colour}]", highlight=False)
         statuses.add(line.status)
     if attacked:
-        statuses |= {BAD} if print_attacks(attack_all(wanted), wanted.name) else set()
+        statuses |= {BAD} if _attack(wanted, alone=level is not None) else set()
     sys.exit(1 if BAD in statuses else 0)
+
+
+def _attack(wanted: Level, alone: bool) -> int:
+    """Attack the level that is wanted, or every one that works here; return how many attacks have succeeded."""
+    from .machine.doctor import attack_all, works
+    from .sandbox.levels import NOT_PROMISED, Level
+
+    levels = (
+        [wanted] if alone else [each for each in sorted(Level, reverse=True) if each is wanted or each is not Level.none and works(each)]
+    )
+    succeeded = 0
+    for each in levels:
+        succeeded += print_attacks(attack_all(each), each.name)
+        if NOT_PROMISED[each]:
+            console.print(f"What the level {each.name} does not promise, whatever was stopped: {NOT_PROMISED[each]}", highlight=False)
+    return succeeded
 
 
 def run() -> None:

@@ -38,7 +38,7 @@ def test_attack_that_succeeds_is_an_exit_of_1(monkeypatch):
     monkeypatch.setattr(doctor, "examine", lambda *given: iter(()))
     for problems, code in ([], 0), (["the judge's file was changed"], 1):
         monkeypatch.setattr(doctor, "attack_all", lambda level: iter([("Write where the marks are kept.", problems)]))
-        done = CliRunner().invoke(main, ["doctor", "--attack"], standalone_mode=False)
+        done = CliRunner().invoke(main, ["doctor", "--attack", "--level", "landlock"], standalone_mode=False)
         assert done.exit_code == code and "of 1 attacks were stopped" in done.output
 
 
@@ -49,3 +49,18 @@ def test_attacks_are_run_one_by_one_and_a_fallen_judge_counts_as_their_success(m
     monkeypatch.setattr(doctor, "corpus", lambda: [one for one in corpus() if one.level is Level.none][:2])
     monkeypatch.setattr(doctor, "attack", falls)
     assert [problems for _, problems in doctor.attack_all(Level.none)] == [["the judge failed: RuntimeError: fallen"]] * 2
+
+
+def test_every_level_of_the_machine_is_attacked_and_what_the_lower_ones_leave_is_named(monkeypatch, level):
+    monkeypatch.setattr(doctor, "examine", lambda *given: iter(()))
+    asked = []
+    monkeypatch.setattr(doctor, "attack_all", lambda each: iter([asked.append(each) or ("Write where the marks are kept.", [])]))
+    output = CliRunner().invoke(main, ["doctor", "--attack"], standalone_mode=False).output
+    assert asked == [each for each in (Level.bubblewrap, Level.landlock) if doctor.works(each)]
+    assert "What the level landlock does not promise" in output and "What the level bubblewrap" not in output
+
+
+def test_grading_says_aloud_what_a_lower_level_does_not_promise(command, hand_in, single_head):
+    hand_in("ada", single_head)
+    said = command("python", "-m", "autograder", "grade", "--level", "landlock", "single_head").stdout
+    assert "The level landlock does not promise everything" in said and "install bubblewrap" in said

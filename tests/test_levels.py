@@ -174,3 +174,33 @@ def test_right_answers_pass_where_nothing_may_be_written(name, count):
                     if verdict.outcome is not Outcome.PASSED
                 }
             assert not failed, variant.name
+
+
+SCOPED = """
+import os, signal, socket, sys
+from autograder.sandbox import confine
+outside = socket.socket(socket.AF_UNIX); outside.bind("\\0attention-test-" + str(os.getpid())); outside.listen()
+child = os.fork()
+if child == 0:
+    if not confine.scope_signals():
+        os._exit(77)
+    refused = 0
+    try:
+        os.kill(os.getppid(), 0)
+    except PermissionError:
+        refused += 1
+    try:
+        socket.socket(socket.AF_UNIX).connect("\\0attention-test-" + str(os.getppid()))
+    except PermissionError:
+        refused += 1
+    os._exit(refused)
+_, status = os.waitpid(child, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_signals_and_abstract_sockets_stay_inside_where_the_kernel_can():
+    code = subprocess.run([sys.executable, "-c", SCOPED], cwd=ROOT).returncode
+    if code == 77:
+        pytest.skip("this kernel's Landlock has no scopes (Linux 6.12 has)")
+    assert code == 2

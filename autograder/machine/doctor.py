@@ -72,11 +72,19 @@ def kernel() -> Iterator[Line]:
 
 def gradebook(course: Course) -> Iterator[Line]:
     """Yield where the marks are, and whether the disk has space for more."""
-
     yield Line("course", f"{course.root}: {len(course.submissions(list(course.settings.exercises)))} submissions")
     yield Line("gradebook", course.gradebook_url if (course.root / "gradebook.db").exists() else f"{course.gradebook_url} (not made yet)")
     free = shutil.disk_usage(next(p for p in (course.root, *course.root.parents) if p.exists())).free / 2**30
     yield Line("free disk", f"{free:.1f} GiB", GOOD if free > 1 else BAD)
+
+
+def works(level: Level) -> bool:
+    """Return whether this machine offers a level."""
+    try:
+        Zygote(level).close()
+    except Unavailable:
+        return False
+    return True
 
 
 def attack_all(level: Level) -> Iterator[tuple[str, list[str]]]:

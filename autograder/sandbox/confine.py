@@ -14,6 +14,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 NEW_USER, NEW_PID, NEW_MOUNT, NEW_IPC, NEW_NET, NEW_UTS = 0x10000000, 0x20000000, 0x20000, 0x08000000, 0x40000000, 0x04000000
 NO_SUID, NO_DEVICES, NO_PROGRAMS = 2, 4, 8
 DUMPABLE, SECCOMP, BOUNDING, NO_NEW_RIGHTS, SUBREAPER, AMBIENT, CLEAR_ALL = 4, 22, 24, 38, 36, 47, 4
+CREATE_RULESET, RESTRICT_SELF, ABSTRACT_SOCKETS, SIGNALS = 444, 446, 1, 2  # of Landlock
 MMAP_THRESHOLD = -3  # of mallopt
 CAPABILITIES_3 = 0x20080522
 HOME = "/home/learner"
@@ -85,6 +86,23 @@ def lock_files(readable: list[str]) -> None:
         rules.allow(path, rules=read | FSAccess.READ_DIR if os.path.isdir(path) else read)
     rules.apply()
     os.close(rules._fd)
+
+
+def scope_signals() -> bool:
+    """Let signals and abstract sockets reach only what is confined as well, where the kernel can (Linux 6.12); return whether it does.
+
+    The filter refuses the calls; this holds for ways that nobody has thought of. The library that `lock_files` uses does not know it yet.
+    """
+    scoped = (ctypes.c_uint64 * 3)(0, 0, ABSTRACT_SOCKETS | SIGNALS)
+    rules = libc.syscall(CREATE_RULESET, ctypes.byref(scoped), ctypes.sizeof(scoped), 0)
+    if rules < 0:  # an older kernel does not know the third field
+        return False
+    try:
+        _call("prctl", NO_NEW_RIGHTS, 1, 0, 0, 0)
+        _call("syscall", RESTRICT_SELF, rules, 0)
+    finally:
+        os.close(rules)
+    return True
 
 
 def filter_calls(program: bytes) -> None:

@@ -23,6 +23,13 @@ HOW_TO_GET = {
 }
 
 
+NOT_PROMISED = {
+    Level.bubblewrap: "",
+    Level.landlock: "learners' code can guess names of paths and numbers of processes on this machine, and its threads are bounded by memory only. For strangers' work, install bubblewrap.",
+    Level.none: "learners' code can do what you can: read the hidden tests and other learners' work, change marks, use the network. It is for work that you trust as your own.",
+}
+
+
 class Unavailable(CannotGoOn):
     """This machine does not offer a level."""
 

@@ -115,6 +115,7 @@ def _shut_in(limits: dict, config: dict) -> None:
         confine.mount_scratch(limits["scratch_megabytes"])
     if config["readable"] is not None:
         confine.lock_files(config["readable"])
+        confine.scope_signals()
     _limit(limits, config)
     if config["filter"]:
         confine.drop_rights()
