@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from torch import Tensor
 
 from .operations import Operations, names_of
@@ -81,9 +84,12 @@ class Callee:
         """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
         return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
 
-    def gradients(self, *args, wrt: list[str | int], pick: int | None = None, **kwargs):
-        """Return the gradients with respect to the named arguments, or to those at these places."""
-        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, device=self.learner._device)
+    def gradients(self, *args, wrt: Sequence[str | int], against: Tensor, pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments, or to those at these places; `against` says how much each number counts.
+
+        They are claims: `gradients.expect_gradients` compares them with what is true.
+        """
+        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, against=against, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
@@ -93,8 +99,15 @@ class Callee:
         return self.learner._ask("measured", self, calls, kwargs)
 
     def trained(self, *args, **kwargs) -> tuple[int, int]:
-        """Return how many numbers of a module can learn, and how many one backward pass reaches."""
+        """Return how many numbers of a module can learn, and how many one backward pass reaches.
+
+        These are claims: `gradients.expect_learning` looks at what learning does.
+        """
         return self.learner._ask("trained", self, args, kwargs, device=self.learner._device)
+
+    def stepped(self, *args, against: Tensor, size: float, **kwargs) -> None:
+        """Have a module take a step of gradient descent, down its output, each number of which counts as `against` says."""
+        self.learner._ask("stepped", self, args, kwargs, against=against, size=size, device=self.learner._device)
 
     def mutation_test(self, name: str, ask):
         """Return the text with which a learner's test refuses the implementation called `name`, or None if it lets it pass.
@@ -122,6 +135,32 @@ class Callee:
     def eval(self) -> None:
         """Put a module into evaluation mode: what happens in training only must stop."""
         self.learner._ask("switch", self, (), {}, training=False)
+
+
+class Anew(Callee):
+    """What `make` makes of these arguments, made anew for each call: what one call leaves behind in a module is no business of the next."""
+
+    def __init__(self, make: Callable[..., Callee], *args):
+        self._make = partial(make, *args)
+        self._made: Callee | None = self._make()
+        self._is_double = False
+        super().__init__(self._made.learner, self._made.target, self._made.title)
+
+    def fresh(self) -> Callee:
+        """Return the module as it is when it has just been made."""
+        made, self._made = self._made or self._make(), None
+        if self._is_double:
+            made.double()
+        return made
+
+    def __call__(self, *args, **kwargs):
+        return self.fresh()(*args, **kwargs)
+
+    def gradients(self, *args, **kwargs):
+        return self.fresh().gradients(*args, **kwargs)
+
+    def double(self) -> None:
+        self._is_double = True
 
 
 def _target(value):

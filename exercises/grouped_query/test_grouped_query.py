@@ -8,7 +8,7 @@ What their own is, a fresh process is asked, in which no module has run: nothing
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_device, expect_gradient, expect_trained, visible
+from kit import Anew, expect, expect_device, expect_gradients, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 
@@ -184,7 +184,7 @@ def test_what_six_heads_and_two_learn(learner):
 @visible("trains")
 def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
-    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
+    expect_gradients(Anew(_module, learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8), draw=draw)
 
 
 @visible("pool")

@@ -61,8 +61,10 @@ class Operations:
         """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
         return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
-    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, device: str | None = None):
-        """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
+    def gradients(
+        self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, against: Tensor, device: str | None = None
+    ):
+        """Return the gradients, in the order of `wrt`, of (part `pick` of) the result, each number of which counts as `against` says.
 
         `wrt` names keyword arguments, or says at which place an argument stands; a gradient that does not arrive is None.
         """
@@ -72,10 +74,10 @@ class Operations:
 
         def run():
             result = self._run(target, args, kwargs, device)
-            return result if pick is None else result[pick]
+            return result[pick] if isinstance(result, (tuple, list)) and pick is not None else result
 
         with self._watched(), torch.enable_grad():
-            found = _differentiated(run, list(leaves.values()), weigh=lambda result: result)
+            found = _differentiated(run, list(leaves.values()), weigh=lambda result: against)
         return tuple(self._plain(grad) for grad in found)
 
     def trained(self, target, args: tuple, kwargs: dict, device: str | None = None):
@@ -86,6 +88,16 @@ class Operations:
             found = _differentiated(lambda: self._run(target, args, kwargs, device), parameters, weigh=_slopes)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
+
+    def stepped(self, target, args: tuple, kwargs: dict, against: Tensor, size: float, device: str | None = None) -> None:
+        """Take a step of gradient descent with all that a module learns: down the result, each number of which counts as `against` says."""
+        with self._watched(), torch.enable_grad():
+            parameters = [p for p in self._object(target).parameters() if p.requires_grad]
+            found = _differentiated(lambda: self._run(target, args, kwargs, device), parameters, weigh=lambda result: against)
+            with torch.no_grad():
+                for parameter, grad in zip(parameters, found):
+                    if grad is not None:
+                        parameter -= size * grad
 
     def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
         """Add a random number to each parameter of the module: what must hold, must hold after any training."""

@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_device, expect_gradient, visible
+from kit import expect, expect_device, expect_gradients, visible
 from kit.outcome import Stopped, Wrong
 
 
@@ -30,12 +30,12 @@ def test_the_first_pair_of_three(learner):
 
 
 @visible("turn")
-def test_words_stay_as_they_were(learner):
+def test_words_stay_as_they_were(learner, draw):
     """Others still need the words that were handed over, and what made the words is to learn. Does your code write into x, or cut it off the graph?"""
     x = torch.tensor([[[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]]])
     turned = learner.rotate(x)
     expect(learner.rotate.unchanged(x), turned, "turned words")
-    expect_gradient(learner.rotate, ["x"], x)
+    expect_gradients(learner.rotate, ["x"], x, draw=draw)
 
 
 @visible("speeds")
@@ -118,7 +118,7 @@ def test_theta_goes_on_to_the_turn(learner):
 @visible("attend")
 def test_gradient_reaches_query_key_and_value(learner, draw):
     """Query, key and value are all made by weights that learn. Does a gradient come back to each of them?"""
-    expect_gradient(learner.rotary_attention, ["query", "key", "value"], draw(1, 3, 2), draw(1, 4, 2), draw(1, 4, 2))
+    expect_gradients(learner.rotary_attention, ["query", "key", "value"], draw(1, 3, 2), draw(1, 4, 2), draw(1, 4, 2), draw=draw)
 
 
 @visible("attend")

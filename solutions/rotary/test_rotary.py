@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_gradient, gpu, hidden, visible
+from autograder.kit import expect, expect_device, expect_gradients, gpu, hidden, visible
 from autograder.kit.outcome import Stopped, Wrong
 
 
@@ -30,20 +30,20 @@ def test_the_first_pair_of_three(learner):
 
 
 @visible("turn")
-def test_words_stay_as_they_were(learner):
+def test_words_stay_as_they_were(learner, draw):
     """Others still need the words that were handed over, and what made the words is to learn. Does your code write into x, or cut it off the graph?"""
     x = torch.tensor([[[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]]])
     turned = learner.rotate(x)
     expect(learner.rotate.unchanged(x), turned, "turned words")
-    expect_gradient(learner.rotate, ["x"], x)
+    expect_gradients(learner.rotate, ["x"], x, draw=draw)
 
 
 @hidden("turn")
-def test_fresh_words_stay_as_they_were(learner, draw):
+def test_fresh_words_stay_as_they_were(learner, reference, draw):
     """Others still need the words that were handed over, and what made the words is to learn. Does your code write into x, or cut it off the graph?"""
     x = draw(1, 5, 2)
     expect(learner.rotate.unchanged(x), learner.rotate(x), "turned words")
-    expect_gradient(learner.rotate, ["x"], x)
+    expect_gradients(learner.rotate, ["x"], x, draw=draw, true=reference.rotate)
 
 
 @hidden("turn")
@@ -181,7 +181,7 @@ def test_theta_goes_on_to_the_turn(learner):
 @visible("attend")
 def test_gradient_reaches_query_key_and_value(learner, draw):
     """Query, key and value are all made by weights that learn. Does a gradient come back to each of them?"""
-    expect_gradient(learner.rotary_attention, ["query", "key", "value"], draw(1, 3, 2), draw(1, 4, 2), draw(1, 4, 2))
+    expect_gradients(learner.rotary_attention, ["query", "key", "value"], draw(1, 3, 2), draw(1, 4, 2), draw(1, 4, 2), draw=draw)
 
 
 @visible("attend")
@@ -191,10 +191,10 @@ def test_values_of_64_bits(learner, draw):
 
 
 @hidden("attend")
-def test_fresh_words_in_training(learner, draw):
+def test_fresh_words_in_training(learner, reference, draw):
     """A gradient comes back to query, key and value, which stay as they were, and 64 bits stay 64 bits. Which of these is not so?"""
     query, key, value = draw(1, 5, 4), draw(1, 3, 4), draw(1, 3, 4)
-    expect_gradient(learner.rotary_attention, ["query", "key", "value"], query, key, value)
+    expect_gradients(learner.rotary_attention, ["query", "key", "value"], query, key, value, draw=draw, true=reference.rotary_attention)
     _expect_one_value(learner, *(draw(1, words, 4, dtype=torch.float64) for words in (5, 1, 1)))
 
 
