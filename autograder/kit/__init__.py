@@ -7,7 +7,7 @@ the autograder and holds nothing that a learner may not read.
 from importlib import import_module
 
 MODULES = {
-    "cost": ["expect_memory", "expect_ratio", "expect_slope"],
+    "cost": ["expect_in_step", "expect_memory", "expect_ratio", "expect_slope"],
     "devices": ["expect_device"],
     "draw": ["Draw"],
     "compare": ["expect", "expect_trained"],

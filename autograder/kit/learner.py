@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from torch import Tensor
@@ -13,17 +14,26 @@ from .plain import Handle, Object
 from .values import call
 
 
+@dataclass(frozen=True)
+class Excuse:
+    """A wrong answer that one test lets pass, since it costs one of the checks `charged`, or any where that names none."""
+
+    wrong: Wrong
+    charged: frozenset[str]
+
+
 class Learner:
     """Sends calls to the learner's code, wherever that runs, and returns plain values.
 
     `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
     """
 
-    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None):
+    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None, excuses: list | None = None):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
         self._forget = forget  # drops what the calls of a test have left behind
+        self._excuses: list[Excuse] = [] if excuses is None else excuses
 
     @property
     def last_call(self) -> str:
@@ -33,7 +43,20 @@ class Learner:
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
-        return Learner(self._send, device, self._calls, self._forget)
+        return Learner(self._send, device, self._calls, self._forget, self._excuses)
+
+    def excuse(self, wrong: Wrong, *charged: str) -> None:
+        """Let a wrong answer pass because one of these checks says that it is wrong, or any other one where none is named.
+
+        Where no such check fails, the judge takes the excuse back: `suite.run_check` hands it on.
+        """
+        self._excuses.append(Excuse(wrong, frozenset(charged)))
+
+    def _excused(self) -> tuple[Excuse, ...]:
+        """Return what was excused since this was last asked."""
+        found = tuple(self._excuses)
+        self._excuses.clear()
+        return found
 
     def __getattr__(self, name: str) -> Callee:
         if name.startswith("_"):
@@ -115,6 +138,18 @@ class Callee:
         `ask` answers what the test asks of it, as `mutation.Asked` does.
         """
         return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
+
+    def saved(self, make: Callable[[], Callee]) -> Callee:
+        """Return what `make` makes in a process that has been asked nothing before, with all the numbers of this module and nothing else of it.
+
+        All other modules are gone then, but for in a notebook, which has one process. Raises `Wrong` where the numbers don't fit.
+        """
+        numbers = self.learner._ask("numbers", self, (), {})
+        self.learner._ask("restart", self, (), {})
+        other = make()
+        if self.learner._ask("take", other, (numbers,), {}) is not True:
+            raise Wrong.plainly("numbers of the model", "those of the trained model don't fit into a new one of the same sizes")
+        return other
 
     def shake(self, scale: float) -> None:
         """Add random numbers of this size to all parameters of a module, as if it had been trained."""

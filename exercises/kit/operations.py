@@ -99,6 +99,25 @@ class Operations:
                     if grad is not None:
                         parameter -= size * grad
 
+    def numbers(self, target, args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
+        """Return all tensors that a module would be saved as, in its own order."""
+        with self._watched():
+            return tuple(self._plain(each) for each in self._object(target).state_dict().values() if isinstance(each, Tensor))
+
+    def take(self, target, args: tuple, kwargs: dict) -> bool:
+        """Give a module the numbers of another one, as `numbers` returned them; return False where they don't fit."""
+        (numbers,) = args
+        with self._watched(), torch.no_grad():
+            own = [each for each in self._object(target).state_dict().values() if isinstance(each, Tensor)]
+            if [each.shape for each in own] != [each.shape for each in numbers]:
+                return False
+            for mine, other in zip(own, numbers):
+                mine.copy_(other)
+        return True
+
+    def restart(self, target, args: tuple, kwargs: dict) -> None:
+        """Do nothing: in a judge the worker ends here, and the next call is made by one that has been asked nothing."""
+
     def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
         """Add a random number to each parameter of the module: what must hold, must hold after any training."""
         with self._watched(), torch.no_grad(), torch.random.fork_rng(devices=[]):

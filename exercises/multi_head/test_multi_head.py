@@ -454,7 +454,8 @@ def _is_right(learner, *inputs) -> bool:
     """Return whether few words get the right output; if not, other checks say so, and it need not be right for many."""
     try:
         expect(_attend(learner, *inputs), _by_torch(*inputs))
-    except (Wrong, Stopped):
+    except (Wrong, Stopped) as error:
+        learner.excuse(error if isinstance(error, Wrong) else Wrong.plainly("output", "there is none"))
         return False
     return True
 

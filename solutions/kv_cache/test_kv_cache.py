@@ -2,7 +2,7 @@
 
 One mistake is to cost few checks. So the module may attend by the learner's own `attend_last` where that is not the
 right one, which other checks say. What it is, a fresh process is asked, in which no module has run: nothing that the
-module leaves behind can tell `attend_last` what to answer.
+module leaves behind can tell `attend_last` what to answer. And where none of those checks fails, nothing was excused.
 """
 import itertools
 from functools import partial
@@ -315,9 +315,10 @@ def _expect_pieces(learner, module, x, cuts: tuple[int, ...], expected, projecte
     for number, (stop, new) in enumerate(zip(stops, cuts)):
         try:
             expect(came[number], expected[:, stop - new : stop], f"outputs of piece {number}")
-        except Wrong:
+        except Wrong as wrong:
             if not _is_own(learner, came[number], query[:, stop - new : stop], keys[:, :stop], values[:, :stop]):
                 raise
+            learner.excuse(wrong, "whole", "one", "piece")
 
 
 def _expect_apart(learner, draw, new: int) -> None:
