@@ -194,7 +194,10 @@ def _doubled(value):
 
 def _wanted(true: _Question, question: _Question, output: Tensor, places: list[int], strict: bool) -> Sequence[Tensor | None]:
     """Return the gradients that belong to a right output; None for each where this one is not right."""
-    if not strict and not _is_right_or_excused(question.callee, output, _output(true.callee, true.inputs, true.part)):
+    expected = _output(true.callee, true.inputs, true.part)
+    if strict and output.shape != expected.shape:  # the cotangent is none of a right output
+        expect(output, expected, "output")
+    if not strict and not _is_right_or_excused(question.callee, output, expected):
         return [None] * len(places)
     return true.gradients(places)
 
