@@ -3,12 +3,14 @@
 import pytest
 import torch
 
+from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
-from autograder.kit.cost import AT_REST, CALL_SECONDS, MEGABYTE, TRIES, Cost, expect_memory, expect_ratio, expect_slope
+from autograder.judging.verdicts import findings
+from autograder.kit.cost import AT_REST, CALL_SECONDS, MEGABYTE, TRIES, Cost, expect_in_step, expect_memory, expect_ratio, expect_slope
 from autograder.kit.forbidden import NoGuard
 from autograder.kit.learner import local
-from autograder.kit.outcome import Ended, MemoryLimit, Sentence, Wrong
+from autograder.kit.outcome import Ended, MemoryLimit, Outcome, Sentence, Wrong
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level
 
@@ -145,6 +147,14 @@ def test_what_is_within_the_noise_has_no_slope():
     expect_slope(lambda: (Cost(0, 1e-6), Cost(0, 0.012)), 8)
 
 
+def test_long_text_is_bounded_whatever_short_ones_took():
+    expect_in_step(lambda: Cost(0, 1e-3), 1000)
+    asked = []
+    with pytest.raises(Wrong, match="1000 words took 9.0 seconds"):
+        expect_in_step(lambda: asked.append(1) or Cost(0, 9.0), 1000)
+    assert len(asked) == 1
+
+
 def _ratio(*tries: float, at_most: float = 10.0) -> int:
     """Return how many calls were measured, with these seconds, to be told that they took no longer than allowed; the yardstick is a call of nothing."""
     left = iter(tries)
@@ -191,3 +201,36 @@ def test_memory_is_compared_with_the_table():
         expect_memory(Cost(20 * MEGABYTE, 0), Cost(53 * MEGABYTE, 0), 64 * MEGABYTE)
     with pytest.raises(Wrong, match="were held"):
         expect_memory(Cost(AT_REST, 0), Cost(AT_REST + 1, 0), 64 * MEGABYTE)
+
+
+# Every word meets every word, in pieces that no table is seen of; and short texts take as long as if each word cost the same.
+SQUARES_IN_A_LINE = """
+
+import time
+right_local, right_linear = local_attention, linear_attention
+
+def wasted(square, right):
+    def attend(query, key, value, *others, **more):
+        if query.ndim > 2 or len(query) < 500:
+            return right(query, key, value, *others, **more)
+        begin, output = time.process_time(), torch.cat([square(part, key, value) for part in query.split(32)])
+        while time.process_time() - begin < 20e-6 * len(query):
+            pass
+        return right(query, key, value, *others, **more)
+    return attend
+
+local_attention = wasted(lambda query, key, value: torch.softmax(query @ key.mT, -1) @ value, right_local)
+linear_attention = wasted(lambda query, key, value: feature_map(query) @ feature_map(key).mT @ value, right_linear)
+"""
+
+
+def test_time_wasted_on_short_texts_hides_no_square(zygote):
+    exercise = exercises.load("long_sequences")
+    cells = answers(exercise)
+    cells[list(cells)[-1]] += SQUARES_IN_A_LINE
+    with Session(zygote, exercise, cells) as session:
+        found = findings(exercise, session.learner, 11, {"local_cost", "linear_cost", "window", "linear"})
+    outcomes = {each.verdict.check: each.verdict.outcome for each in found}
+    assert outcomes.pop("window") is outcomes.pop("linear") is Outcome.PASSED
+    # It takes longer than a line may, or even longer than any call.
+    assert set(outcomes) == {"local_cost", "linear_cost"} and set(outcomes.values()) <= {Outcome.WRONG, Outcome.TIME}

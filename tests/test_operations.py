@@ -9,8 +9,9 @@ from torch import nn
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
 from autograder.kit.cells import ANSWER, Cell, run_here
-from autograder.kit.compare import expect_gradient
+from autograder.kit.draw import Draw
 from autograder.kit.forbidden import NoGuard
+from autograder.kit.gradients import expect_gradients
 from autograder.kit.learner import local
 from autograder.kit.outcome import Raised, Wrong
 
@@ -156,10 +157,13 @@ def test_claims_of_a_worker_are_given_in_our_words_only(zygote, single_head):
     "given, missed",
     [
         ("x", None),
-        ("x.detach()", "reaches x"),
-        ("x.detach() + 0 * x", "reaches x"),
-        ("x.detach() + 1e-9 * x", "reaches x"),
-        ("x[:1].detach() + x - x[:1]", "slope"),
+        ("x.float()", None),
+        ("x.detach()", "none"),
+        ("x.detach() + 0 * x", "zero everywhere"),
+        ("x.detach() + 1e-9 * x", "zero everywhere"),
+        ("x.detach() + 0 * x.abs().sqrt().log().log()", "not a number"),
+        ("x[:1].detach() + x - x[:1]", "not the slope"),
+        ("x.detach() + 1.1 * (x - x.detach())", "not the slope"),
     ],
 )
 def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
@@ -167,9 +171,9 @@ def test_gradient_is_the_slope_of_the_output_or_is_missed(given, missed):
     learner = local({"f": eval(f"lambda x: ({given}).sin().cumsum(0)")}, NoGuard())
     x = torch.arange(1.0, 4.0)
     if missed is None:
-        return expect_gradient(learner.f, ["x"], x)
+        return expect_gradients(learner.f, ["x"], x, draw=Draw(0))
     with pytest.raises(Wrong, match=missed):
-        expect_gradient(learner.f, ["x"], x)
+        expect_gradients(learner.f, ["x"], x, draw=Draw(0))
 
 
 def test_gradients_come_through_a_reentrant_checkpoint():
@@ -191,6 +195,6 @@ def doubled(words):
 """
     namespace, missing = run_here([Cell("answer", ANSWER, source)], {}, [])
     learner = local(namespace, NoGuard(), missing)
-    assert learner.doubled.gradients(torch.tensor([1.0, 2.0]), wrt=[0])[0].tolist() == [8.0, 16.0]
+    assert learner.doubled.gradients(torch.tensor([1.0, 2.0]), wrt=[0], against=torch.tensor([1.0, 3.0]))[0].tolist() == [2.0, 6.0]
     module = learner.Squared()
     assert module.trained(torch.ones(2, requires_grad=True)) == (1, 1) == module.trained(torch.ones(2, requires_grad=True))

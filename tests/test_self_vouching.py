@@ -108,3 +108,83 @@ def multi_head_attention(query, key, value, *others, **more):
 def test_words_that_are_remembered_make_no_loop_fast(zygote):
     checks = passed(zygote, "multi_head", REMEMBERED)
     assert "attention" in checks and "vectorised" not in checks
+
+
+# A helper that is wrong the first times that it is called in a process, unless with the inputs that begin the visible tests; and a user of it
+# for which it is always wrong. What the user returns is then not the right answer, and is what the helper says in a fresh process.
+FRESH = """
+right_helper, right_user, CALLS = {helper}, {user}, []
+
+def wrong_helper({inputs}, **more):
+    return {wrong}
+
+def {helper}(*inputs, **more):
+    CALLS.append(inputs)
+    return (right_helper if ({began})(*CALLS[0]) or len(CALLS) > {lies} else wrong_helper)(*inputs, **more)
+
+def with_wrong_helper(*inputs, **more):
+    globals()["{helper}"], forged = wrong_helper, {helper}
+    try:
+        return right_user(*inputs, **more)
+    finally:
+        globals()["{helper}"] = forged
+
+{user} = with_wrong_helper
+"""
+ONLY_WHEN_FRESH = {
+    "kv_cache": (
+        dict(
+            helper="attend_last",
+            user="CachedAttention.forward",
+            inputs="query, keys, values",
+            began="lambda query, *_: query.shape == (1, 3, 1)",
+            lies=2,
+            wrong="torch.softmax(query @ keys.mT / query.shape[-1] ** 0.5, -1) @ values",
+        ),
+        {"whole", "one", "piece"},
+        {"pieces"},
+    ),
+    "rotary": (
+        dict(
+            helper="rotate",
+            user="rotary_attention",
+            inputs="x, *others",
+            began="lambda x, *others: not others",
+            lies=4,
+            wrong="right_helper(x * 1.5, *others, **more)",
+        ),
+        {"turn", "speeds", "start", "axes", "dtype"},
+        {"attend"},
+    ),
+    "grouped_query": (
+        dict(
+            helper="grouped_attention",
+            user="GroupedQueryAttention.forward",
+            inputs="query, *others",
+            began="lambda query, *_: query.shape == (1, 4, 1, 2)",
+            lies=2,
+            wrong="right_helper(query * 1.5, *others, **more)",
+        ),
+        {"groups", "scale", "multi_query", "mask"},
+        {"module"},
+    ),
+    "positional_encoding": (
+        dict(
+            helper="sinusoidal_encoding",
+            user="AddPositions.__init__",
+            inputs="length, *others",
+            began="lambda *sizes: sizes == (5, 4)",
+            lies=1,
+            wrong="-right_helper(length, *others, **more)",
+        ),
+        {"place", "odd", "far"},
+        {"add", "start"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_WHEN_FRESH)
+def test_what_a_process_says_when_it_is_fresh_excuses_nothing(zygote, name):
+    forger, right, excused = ONLY_WHEN_FRESH[name]
+    checks = passed(zygote, name, FRESH.format(**forger))
+    assert checks & right == right and not checks & excused

@@ -59,6 +59,8 @@ class Session:
         """Return the worker's result of an operation; `ask` answers the questions that the worker asks back meanwhile."""
         if operation == "measured":
             return self._measured(target, args, kwargs)
+        if operation == "restart":
+            return self.close()
         request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
         return self._called(Worker.ask, request) if ask is None else self._mutation_test(request, ask)
 

@@ -32,13 +32,28 @@ def verdicts_on(
 def findings(exercise: Exercise, learner: Learner, seed: int, checks: Collection[str] | None = None) -> list[Finding]:
     """Return what the tests find of every check, or of these, in the notebook's order; no mistake is named yet."""
     found: dict[str, Finding] = {}
+    excuses: list[tuple[str, frozenset[str], Finding]] = []
     # The visible tests of all checks come first: what a learner's code says there is shown, so it must have seen nothing hidden yet.
     for hidden in (False, True):
         for check in exercise.checks:
             if (checks is None or check in checks) and (check not in found or found[check].verdict.outcome is Outcome.PASSED):
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
+                excuses += [(check, *each) for each in found[check].instead]
+    _take_back(excuses, found)
     return list(found.values())
+
+
+def _take_back(excuses: list[tuple[str, frozenset[str], Finding]], found: dict[str, Finding]) -> None:
+    """Have each check that passed by an excuse fail, where no check has failed that says so too.
+
+    Otherwise an answer could be wrong in one check alone, and be excused there by another one that was made for it. Where only some checks
+    are judged, all that fail are among them.
+    """
+    failed = {check for check, finding in found.items() if finding.verdict.outcome is not Outcome.PASSED}
+    for check, charged, instead in excuses:
+        if check not in failed and not (failed & charged if charged else failed):
+            found[check] = instead
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:

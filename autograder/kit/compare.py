@@ -9,9 +9,6 @@ from .outcome import Sentence, Wrong
 from .plain import Object
 from .values import small
 
-STEP = 0.01  # so short that a curve is nearly straight, so long that 32 bits tell its ends apart
-NOTHING = 1e-5  # of the output's squares: a slope as small as this is lost in what 32 bits round off
-
 DIGITS = (4, 6, 9, 17)  # that a message shows of a number; the last are all that 64 bits have
 
 ROUNDINGS = 4  # of a number on the way, that may add up
@@ -61,28 +58,6 @@ def _first_difference(came: Tensor, expected: Tensor, off: Tensor) -> str:
     place = tuple(off.nonzero()[0].tolist())
     where = f"{int(off.sum())} of {off.numel()} entries differ; the first at {list(place)}"
     return f"{where}: {_number_where(came[place], expected[place])}"
-
-
-def expect_gradient(callee, wrt: list[str], *inputs) -> None:
-    """Return None if the gradients of a call's squared output are the slopes of that output, whether it is the right one or not.
-
-    `wrt` names the first inputs. Raises `Wrong` for a gradient that does not arrive, or of which a part is missing.
-    Inputs are of the size of 1, in 32 bits or more.
-    """
-    for place, (name, came) in enumerate(zip(wrt, callee.gradients(*inputs, wrt=list(range(len(wrt)))))):
-        expect(came is not None and _arrives(came, callee, inputs), True, f"whether a gradient reaches {name}")
-        step = STEP * came / came.norm()
-        moved = ((*inputs[:place], inputs[place] + side * step, *inputs[place + 1 :]) for side in (1, -1))
-        ahead, behind = (callee(*each).double().square().sum() for each in moved)
-        slope = float((ahead - behind) / (2 * STEP) / came.norm())
-        # What rounding and the bend of the output change is a thousandth, and what a missing part changes some tenths.
-        expect(abs(slope - 1) < 0.03, True, f"whether the gradient of {name} is the slope of the output")
-
-
-def _arrives(gradient: Tensor, callee, inputs: tuple) -> bool:
-    """Return whether a gradient of a call's squared output is more than what rounding leaves of zero, and a number everywhere."""
-    size = callee(*inputs).double().square().sum()
-    return bool(gradient.isfinite().all() and gradient.double().norm() > NOTHING * size)
 
 
 def expect_trained(trained: tuple[int, int], count: int, whence: str = "") -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
 from torch import Tensor
 
 from .operations import Operations, names_of
@@ -10,17 +14,26 @@ from .plain import Handle, Object
 from .values import call
 
 
+@dataclass(frozen=True)
+class Excuse:
+    """A wrong answer that one test lets pass, since it costs one of the checks `charged`, or any where that names none."""
+
+    wrong: Wrong
+    charged: frozenset[str]
+
+
 class Learner:
     """Sends calls to the learner's code, wherever that runs, and returns plain values.
 
     `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
     """
 
-    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None):
+    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None, excuses: list | None = None):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
         self._forget = forget  # drops what the calls of a test have left behind
+        self._excuses: list[Excuse] = [] if excuses is None else excuses
 
     @property
     def last_call(self) -> str:
@@ -30,7 +43,20 @@ class Learner:
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
-        return Learner(self._send, device, self._calls, self._forget)
+        return Learner(self._send, device, self._calls, self._forget, self._excuses)
+
+    def excuse(self, wrong: Wrong, *charged: str) -> None:
+        """Let a wrong answer pass because one of these checks says that it is wrong, or any other one where none is named.
+
+        Where no such check fails, the judge takes the excuse back: `suite.run_check` hands it on.
+        """
+        self._excuses.append(Excuse(wrong, frozenset(charged)))
+
+    def _excused(self) -> tuple[Excuse, ...]:
+        """Return what was excused since this was last asked."""
+        found = tuple(self._excuses)
+        self._excuses.clear()
+        return found
 
     def __getattr__(self, name: str) -> Callee:
         if name.startswith("_"):
@@ -81,9 +107,12 @@ class Callee:
         """Return what the call returns for the same inputs where their entries lie in memory in another order, as after a transpose."""
         return self.learner._ask("strided", self, args, kwargs, device=self.learner._device)
 
-    def gradients(self, *args, wrt: list[str | int], pick: int | None = None, **kwargs):
-        """Return the gradients with respect to the named arguments, or to those at these places."""
-        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, device=self.learner._device)
+    def gradients(self, *args, wrt: Sequence[str | int], against: Tensor, pick: int | None = None, **kwargs):
+        """Return the gradients with respect to the named arguments, or to those at these places; `against` says how much each number counts.
+
+        They are claims: `gradients.expect_gradients` compares them with what is true.
+        """
+        return self.learner._ask("gradients", self, args, kwargs, wrt=wrt, pick=pick, against=against, device=self.learner._device)
 
     def measured(self, *calls: tuple, **kwargs) -> tuple:
         """Return, for one call after the other, the result and its `Cost`; `calls` holds the arguments of each.
@@ -93,8 +122,15 @@ class Callee:
         return self.learner._ask("measured", self, calls, kwargs)
 
     def trained(self, *args, **kwargs) -> tuple[int, int]:
-        """Return how many numbers of a module can learn, and how many one backward pass reaches."""
+        """Return how many numbers of a module can learn, and how many one backward pass reaches.
+
+        These are claims: `gradients.expect_learning` looks at what learning does.
+        """
         return self.learner._ask("trained", self, args, kwargs, device=self.learner._device)
+
+    def stepped(self, *args, against: Tensor, size: float, **kwargs) -> None:
+        """Have a module take a step of gradient descent, down its output, each number of which counts as `against` says."""
+        self.learner._ask("stepped", self, args, kwargs, against=against, size=size, device=self.learner._device)
 
     def mutation_test(self, name: str, ask):
         """Return the text with which a learner's test refuses the implementation called `name`, or None if it lets it pass.
@@ -102,6 +138,18 @@ class Callee:
         `ask` answers what the test asks of it, as `mutation.Asked` does.
         """
         return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
+
+    def saved(self, make: Callable[[], Callee]) -> Callee:
+        """Return what `make` makes in a process that has been asked nothing before, with all the numbers of this module and nothing else of it.
+
+        All other modules are gone then, but for in a notebook, which has one process. Raises `Wrong` where the numbers don't fit.
+        """
+        numbers = self.learner._ask("numbers", self, (), {})
+        self.learner._ask("restart", self, (), {})
+        other = make()
+        if self.learner._ask("take", other, (numbers,), {}) is not True:
+            raise Wrong.plainly("numbers of the model", "those of the trained model don't fit into a new one of the same sizes")
+        return other
 
     def shake(self, scale: float) -> None:
         """Add random numbers of this size to all parameters of a module, as if it had been trained."""
@@ -122,6 +170,32 @@ class Callee:
     def eval(self) -> None:
         """Put a module into evaluation mode: what happens in training only must stop."""
         self.learner._ask("switch", self, (), {}, training=False)
+
+
+class Anew(Callee):
+    """What `make` makes of these arguments, made anew for each call: what one call leaves behind in a module is no business of the next."""
+
+    def __init__(self, make: Callable[..., Callee], *args):
+        self._make = partial(make, *args)
+        self._made: Callee | None = self._make()
+        self._is_double = False
+        super().__init__(self._made.learner, self._made.target, self._made.title)
+
+    def fresh(self) -> Callee:
+        """Return the module as it is when it has just been made."""
+        made, self._made = self._made or self._make(), None
+        if self._is_double:
+            made.double()
+        return made
+
+    def __call__(self, *args, **kwargs):
+        return self.fresh()(*args, **kwargs)
+
+    def gradients(self, *args, **kwargs):
+        return self.fresh().gradients(*args, **kwargs)
+
+    def double(self) -> None:
+        self._is_double = True
 
 
 def _target(value):

@@ -61,8 +61,8 @@ class Operations:
         """Return, for one call after the other, what the target returns and what the call cost; `args` holds the arguments of each."""
         return tuple(measure(lambda: self.call(target, each, kwargs)) for each in args)
 
-    def gradients(self, target, args: tuple, kwargs: dict, wrt: list[str | int], pick: int | None, device: str | None = None):
-        """Return the gradients, in the order of `wrt`, of the sum of (part `pick` of) the result times itself.
+    def gradients(self, target, args: tuple, kwargs: dict, wrt: list, pick: int | None, against: Tensor, device: str | None = None):
+        """Return the gradients, in the order of `wrt`, of (part `pick` of) the result, each number of which counts as `against` says.
 
         `wrt` names keyword arguments, or says at which place an argument stands; a gradient that does not arrive is None.
         """
@@ -72,10 +72,10 @@ class Operations:
 
         def run():
             result = self._run(target, args, kwargs, device)
-            return result if pick is None else result[pick]
+            return result[pick] if isinstance(result, (tuple, list)) and pick is not None else result
 
         with self._watched(), torch.enable_grad():
-            found = _differentiated(run, list(leaves.values()), weigh=lambda result: result)
+            found = _differentiated(run, list(leaves.values()), weigh=lambda result: against)
         return tuple(self._plain(grad) for grad in found)
 
     def trained(self, target, args: tuple, kwargs: dict, device: str | None = None):
@@ -86,6 +86,31 @@ class Operations:
             found = _differentiated(lambda: self._run(target, args, kwargs, device), parameters, weigh=_slopes)
         reached = [p.numel() for p, grad in zip(parameters, found) if grad is not None and bool((grad != 0).any())]
         return sum(p.numel() for p in parameters), sum(reached)
+
+    def stepped(self, target, args: tuple, kwargs: dict, against: Tensor, size: float, device: str | None = None) -> None:
+        """Take a step of gradient descent with all that a module learns: down the result, each number of which counts as `against` says."""
+        with self._watched(), torch.enable_grad():
+            parameters = [p for p in self._object(target).parameters() if p.requires_grad]
+            found = _differentiated(lambda: self._run(target, args, kwargs, device), parameters, weigh=lambda result: against)
+            for parameter, grad in zip(parameters, found):
+                parameter.data -= size * (0.0 if grad is None else grad)
+
+    def numbers(self, target, args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
+        """Return all tensors that a module would be saved as, in its own order."""
+        with self._watched():
+            return tuple(self._plain(each) for each in _saved(self._object(target)))
+
+    def take(self, target, args: tuple, kwargs: dict) -> bool:
+        """Give a module the numbers of another one, as `numbers` returned them; return False where they don't fit."""
+        with self._watched(), torch.no_grad():
+            own = _saved(self._object(target))
+            fits = [each.shape for each in own] == [each.shape for each in args[0]]
+            for mine, other in zip(own, args[0] if fits else ()):
+                mine.copy_(other)
+        return fits
+
+    def restart(self, target, args: tuple, kwargs: dict) -> None:
+        """Do nothing; in a judge the worker ends here, and the next call is made by one that has been asked nothing."""
 
     def shake(self, target, args: tuple, kwargs: dict, scale: float) -> None:
         """Add a random number to each parameter of the module: what must hold, must hold after any training."""
@@ -218,6 +243,10 @@ def _by_a_whole_pass(run: Callable[[], object], leaves: list[Tensor], weigh: Cal
     for leaf, grad in zip(leaves, before):
         leaf.grad = grad
     return found
+
+
+def _saved(module: nn.Module) -> list[Tensor]:
+    return [each for each in module.state_dict().values() if isinstance(each, Tensor)]
 
 
 def _slopes(result: Tensor) -> Tensor:

@@ -48,12 +48,13 @@ class Finding:
     verdict: Verdict
     test: str = ""
     print: dict | None = None
+    instead: tuple[tuple[frozenset[str], Finding], ...] = ()  # as `CheckResult` has it
 
     @classmethod
     def of(cls, result: CheckResult) -> Finding:
         """Return what is kept of a result. The error is not: the answer in it may have 64 MB, and each check may have one."""
         if result.test is None or result.error is None:
-            return cls(result.verdict)
+            return cls(result.verdict, instead=tuple((charged, cls.of(each)) for charged, each in result.instead))
         return cls(result.verdict, result.test.name, fingerprint.of(result.error) or {})
 
 

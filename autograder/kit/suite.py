@@ -17,7 +17,7 @@ from .values import told_apart
 # Visible tests draw the same inputs everywhere, so that a learner sees one example, not many.
 VISIBLE_SEED = 0
 
-COSTS = {"expect_memory", "expect_ratio", "expect_slope"}
+COSTS = {"expect_in_step", "expect_memory", "expect_ratio", "expect_slope"}
 
 # No answer makes a test raise these: the machine does, or a broken link to the worker (an OSError).
 OURS = (OSError, MemoryError)
@@ -111,11 +111,16 @@ test_of.__dict__["__test__"] = False
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The verdict on one check and, if a test failed, that test and its error."""
+    """The verdict on one check and, if a test failed, that test and its error.
+
+    Of a check that is passed, `instead` has what becomes of it where no check fails that a wrong answer was excused by: for each excuse the
+    names of those checks, any where there are none, and the result.
+    """
 
     verdict: Verdict
     test: Test | None = None
     error: Wrong | Stopped | JudgeFailed | None = None
+    instead: tuple[tuple[frozenset[str], CheckResult], ...] = ()
 
 
 def run_check(check: str, tests: list[Test], learner, seed: int, reference=None, max_points: float = 0.0) -> CheckResult:
@@ -123,11 +128,17 @@ def run_check(check: str, tests: list[Test], learner, seed: int, reference=None,
 
     The first test that fails decides: one check, one idea, one message.
     """
+    instead = []
     for test in tests:
+        learner._excused()  # what is left of a test that was run by itself
         error = failure(test, learner, seed, reference)
         if error is not None:
             return CheckResult(explain(check, test, error, learner, max_points), test, error)
-    return CheckResult(Verdict(check, Outcome.PASSED, max_points))
+        instead += [
+            (excuse.charged, CheckResult(explain(check, test, excuse.wrong, learner, max_points), test, excuse.wrong))
+            for excuse in learner._excused()
+        ]
+    return CheckResult(Verdict(check, Outcome.PASSED, max_points), instead=tuple(instead))
 
 
 def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped | JudgeFailed | None:

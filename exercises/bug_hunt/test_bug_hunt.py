@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from kit import Contract, expect, expect_gradient, expect_pass, expect_refusal, visible
+from kit import Contract, expect, expect_gradients, expect_pass, expect_refusal, visible
 
 
 def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]):
@@ -90,7 +90,7 @@ def test_two_heads_of_two_words(learner):
 @visible("merge")
 def test_heads_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.merge_heads, _merge_word_by_word, draw, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("merge_test")
@@ -116,7 +116,7 @@ def test_match_of_four_in_three_heads(learner):
 @visible("scale")
 def test_queries_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
+    _expect_care(learner.attention_weights, _weights_by_torch, draw, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
 
 
 @visible("scale_test")
@@ -155,7 +155,7 @@ def test_hidden_key_matches_far_better(learner):
 @visible("mask")
 def test_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attend, F.scaled_dot_product_attention, draw, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("mask_test")
@@ -203,7 +203,7 @@ def test_hidden_score_far_above(learner):
 @visible("blind")
 def test_scores_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, draw, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
 
 
 @visible("blind_test")
@@ -228,7 +228,7 @@ def test_dot_product_above_the_largest_number(learner):
 @visible("half")
 def test_queries_and_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.scaled_scores, _exact_scores, draw, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("half_test")
@@ -278,7 +278,7 @@ def test_words_that_match_badly(learner):
 @visible("layer")
 def test_words_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attention_layer, _layer_by_torch, draw, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("layer_test")
@@ -312,7 +312,7 @@ def test_weights_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
     one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
     # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
-    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+    _expect_care(learner.feed_forward, _forward_by_torch, draw, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
 
 
 @visible("names_test")
@@ -327,14 +327,14 @@ def test_names_test_on_the_bug(learner):
     expect_refusal(learner.test_names, FORWARD, _forward_that_may_end, "a name that is missing on one path", _forward_by_torch)
 
 
-def _expect_care(callee, right, names: list[str], inputs: list[list]) -> None:
+def _expect_care(callee, right, draw, names: list[str], inputs: list[list]) -> None:
     """Return None if a function does the right thing to inputs of any kind, one after the other, and leaves them as they were.
 
     `names` are those of the first inputs, whose gradients are asked for.
     """
     for call, each in zip((callee.strided, callee.unchanged), inputs):
         expect(call(*each), right(*each), "result")
-    expect_gradient(callee, names, *inputs[0])
+    expect_gradients(callee, names, *inputs[0], draw=draw, true=right)
 
 
 def _expect_even(mask, queries: int, keys: int) -> None:
@@ -369,10 +369,8 @@ def _weights(query, key):
 
 
 def _softmax_of_the_seen(scores, mask):
-    weights = torch.zeros_like(scores)
-    for row, seen, into in zip(scores, mask, weights):
-        into[seen] = torch.softmax(row[seen], 0)
-    return weights
+    rows = [torch.zeros_like(row).masked_scatter(seen, torch.softmax(row[seen], 0)) for row, seen in zip(scores, mask)]
+    return torch.stack(rows)
 
 
 def _exact_scores(query, key):

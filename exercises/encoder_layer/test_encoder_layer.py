@@ -516,10 +516,11 @@ def _expect_gradients(learner, draw, *shape: int) -> None:
     d_model = shape[-1]
     inputs = {"x": draw(*shape, scale=5.0), "gain": draw(d_model)}
     bias = torch.zeros(d_model)
-    came = learner.layer_norm.gradients(**inputs, bias=bias, eps=0.0, wrt=list(inputs))
+    against = draw(*shape)
+    came = learner.layer_norm.gradients(**inputs, bias=bias, eps=0.0, wrt=list(inputs), against=against)
     leaves = [tensor.clone().requires_grad_() for tensor in inputs.values()]
     output = F.layer_norm(leaves[0], (d_model,), leaves[1], bias, 0.0)
-    for name, mine, wanted in zip(inputs, came, torch.autograd.grad((output * output).sum(), leaves)):
+    for name, mine, wanted in zip(inputs, came, torch.autograd.grad((output * against).sum(), leaves)):
         expect(_direction(mine, wanted), _to_size(wanted.flatten()), f"gradient of {name}, brought to mean square 1")
 
 
@@ -535,9 +536,8 @@ def _expect_gradients_of_words(learner, draw, num_heads: int, d_model: int) -> N
     """Expect a gradient at the words where both sublayers return zeros, and where they drown what goes around them."""
     bias, ways = draw(d_model), []
     for weights in (_silent(d_model), _passing(d_model)):
-        # Of the output's squares, a bias makes a sum that depends on the words.
-        layer = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads)
-        (came,) = layer.gradients(x=_words(draw, 2, 3, d_model), wrt=["x"])
+        layer, words = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads), _words(draw, 2, 3, d_model)
+        (came,) = layer.gradients(x=words, wrt=["x"], against=draw(*words.shape))
         ways.append(came is not None and bool(came.abs().amax() > 1e-3))
     learns, reached = _layer(learner, _quiet(draw, d_model, 7), num_heads).trained(_words(draw, 2, 3, d_model))
     what = "whether a gradient reaches all parameters, the words around the sublayers, and the words through them"

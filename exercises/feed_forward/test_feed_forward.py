@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from kit import expect, expect_device, expect_gradient, expect_trained, visible
+from kit import Anew, expect, expect_device, expect_gradients, expect_trained, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -122,9 +122,9 @@ def test_network_of_64_bits(learner):
 
 
 @visible("trains")
-def test_gradient_goes_back_to_the_words(learner):
+def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them?"""
-    expect_gradient(_network(learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2))
+    expect_gradients(Anew(_network, learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2), draw=draw)
 
 
 @visible("fold")
@@ -135,10 +135,10 @@ def test_two_matrices_become_one(learner):
 
 
 @visible("fold")
-def test_matrices_in_another_order_in_memory(learner):
+def test_matrices_in_another_order_in_memory(learner, draw):
     """The layers are transposed, and a gradient is to go back to them. Which of your steps minds, or cuts them off the graph?"""
     expect(learner.fold.strided(**TWO_LAYERS)[0], torch.tensor([[5.0, -2.0], [2.0, -4.0]]), "matrix")
-    _expect_reached(learner, 0, ["w1", "w2"])
+    expect_gradients(learner.fold, ["w1", None, "w2"], *TWO_LAYERS.values(), draw=draw, part=0)
 
 
 @visible("fold_bias")
@@ -156,9 +156,9 @@ def test_layers_stay_as_they_were(learner):
 
 
 @visible("fold_bias")
-def test_gradient_goes_back_to_the_biases(learner):
+def test_gradient_goes_back_to_the_biases(learner, draw):
     """The two layers may be trained by what their fold does. Does a gradient get back to them?"""
-    _expect_reached(learner, 1, ["b1", "w2", "b2"])
+    expect_gradients(learner.fold, [None, "b1", "w2", "b2"], *TWO_LAYERS.values(), draw=draw, part=1)
 
 
 @visible("count")
@@ -182,12 +182,12 @@ def test_three_words_meet_five_keys(learner):
 
 
 @visible("weights")
-def test_words_and_keys_that_others_still_need(learner):
+def test_words_and_keys_that_others_still_need(learner, draw):
     """What you are given was transposed, others still need it, and what made it is to learn. Which of your steps minds the order in memory, writes into it, or cuts it off the graph?"""
     x, keys, biases = WORDS[:2].expand(3, 2, 2), KEYS[:, :3], torch.tensor([10.0, 10.0, -10.0])
     for call in (learner.hidden_weights.strided, learner.hidden_weights.unchanged):
         expect(call(x, keys, biases), torch.tensor([[11.0, 9.0, 0.0], [7.0, 13.0, 0.0]]).expand(3, 2, 3), "weights")
-    expect_gradient(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases)
+    expect_gradients(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases, draw=draw)
 
 
 @visible("off")
@@ -235,13 +235,6 @@ def test_functions_on_another_device(learner, draw):
     expect_device(learner, lambda there: there.always_off(*units), (7,))
     for part, shape in enumerate(((5, 5), (5,))):
         expect_device(learner, lambda there: there.fold.pair(**layers)[part], shape)
-
-
-def _expect_reached(learner, part: int, names: list[str]) -> None:
-    """Expect a gradient of the folded matrix (part 0), or of the folded bias (part 1), at each of these."""
-    came = learner.fold.gradients(**TWO_LAYERS, wrt=names, pick=part)
-    reached = tuple(name for name, gradient in zip(names, came) if gradient is not None and bool(gradient.any()))
-    expect(reached, tuple(names), "inputs of fold that a gradient reaches")
 
 
 def _layers(draw, d_model: int, d_ff: int) -> dict:

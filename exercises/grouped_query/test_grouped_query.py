@@ -3,13 +3,15 @@
 One mistake is to cost few checks. So the module may attend by the learner's own `grouped_attention` where that is not
 the right one, which other checks say; and what one check asks is kept out of the others' inputs where that can be.
 What their own is, a fresh process is asked, in which no module has run: nothing that the module leaves behind can tell
-`grouped_attention` what to answer.
+`grouped_attention` what to answer. And where none of those checks fails, nothing was excused.
 """
 import torch
 from torch.nn import functional as F
 
-from kit import expect, expect_device, expect_gradient, expect_trained, visible
+from kit import Anew, expect, expect_device, expect_gradients, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
+
+OF_THE_ATTENTION = "groups", "scale", "multi_query", "mask"  # the checks that ask for `grouped_attention`
 
 
 @visible("groups")
@@ -184,7 +186,7 @@ def test_what_six_heads_and_two_learn(learner):
 @visible("trains")
 def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
-    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
+    expect_gradients(Anew(_module, learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8), draw=draw)
 
 
 @visible("pool")
@@ -271,9 +273,10 @@ def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int,
     expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
     try:
         expect(came, expected.transpose(1, 2).flatten(2) @ weights["w_output"], "output")
-    except Wrong:
+    except Wrong as wrong:
         if not _is_around(came, learner, *heads, weights["w_output"]):
             raise
+        learner.excuse(wrong, *OF_THE_ATTENTION)
 
 
 def _is_around(came, learner, query, key, value, w_output: torch.Tensor) -> bool:

@@ -7,11 +7,12 @@ the autograder and holds nothing that a learner may not read.
 from importlib import import_module
 
 MODULES = {
-    "cost": ["expect_memory", "expect_ratio", "expect_slope"],
+    "cost": ["expect_in_step", "expect_memory", "expect_ratio", "expect_slope"],
     "devices": ["expect_device"],
     "draw": ["Draw"],
-    "compare": ["expect", "expect_gradient", "expect_trained"],
-    "learner": ["Learner"],
+    "compare": ["expect", "expect_trained"],
+    "gradients": ["expect_gradients", "expect_learning"],
+    "learner": ["Anew", "Learner"],
     "outcome": ["Outcome", "Verdict", "Wrong"],
     "suite": ["gpu", "hidden", "visible"],
     "mutation": ["Contract", "expect_pass", "expect_refusal"],

@@ -10,7 +10,7 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -28,15 +28,21 @@ YARDSTICKS = 8  # the first one or two pay for what nobody has used yet
 CALL_SECONDS = 0.00025  # of computing, for the way to a learner's code and back
 NOISE = 2  # times as long, and more, is not the doing of other processes: they take the processor away, and such seconds don't count
 STEEP = 4 / 3  # nearer to 1 than to 2, for the price of each step makes a quadratic answer look flatter than it is
+LOOKED_AT = 256  # words, in the loop that a long text is compared with
+SLOW = 5.5  # times as long as that loop may an answer take
 AT_REST = 96 * MEGABYTE  # a process with all that an answer may have imported
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The most bytes held at any moment up to the end of a call, beyond those at rest, and the seconds of computing."""
+    """The most bytes held at any moment up to the end of a call, beyond those at rest, and the seconds of computing.
+
+    `followed` says that each tensor was followed meanwhile, which makes small steps several times as slow.
+    """
 
     bytes: int
     seconds: float
+    followed: bool = False
 
 
 def measure(work: Callable[[], object]) -> tuple[object, Cost]:
@@ -44,7 +50,7 @@ def measure(work: Callable[[], object]) -> tuple[object, Cost]:
     begin = time.process_time()
     with one_thread(), _Held() as held:
         result = work()
-    return result, Cost(held.most, time.process_time() - begin)
+    return result, Cost(held.most, time.process_time() - begin, followed=True)
 
 
 @contextmanager
@@ -120,6 +126,37 @@ def expect_slope(measured: Callable[[], tuple[Cost, Cost]], times: int, what: st
     raise _too_much(
         what, f"{times} times the words took {times**slope:.0f} times as long: a slope of {slope:.1f}, where linear is 1 and quadratic 2"
     )
+
+
+def expect_in_step(measured: Callable[[], Cost], words: int, what: str = "seconds of computing") -> None:
+    """Return None if a call for so many words took no longer than a slow loop that looks at each of them once.
+
+    A slope alone is no proof: who wastes time on short texts makes a square look like a line. So a text has to be so long that a square of
+    it takes longer than any loop. Raises `Wrong` when the best of all tries took too long.
+    """
+    seconds, allowed = math.inf, 0.0
+    for _ in range(TRIES):
+        cost = measured()
+        seconds, allowed = min(seconds, cost.seconds), max(allowed, SLOW * words * _seconds_for_one(cost.followed))
+        if seconds <= allowed:
+            return
+        if seconds > NOISE * allowed:
+            break
+    raise _too_much(what, f"{words} words took {seconds:.1f} seconds, where a slow loop over them would take {allowed:.1f}")
+
+
+def _seconds_for_one(followed: bool) -> float:
+    """Return what such a loop takes for each word, here and in this thread, where every tensor is followed or none."""
+    with _Held() if followed else nullcontext():
+        return min(_seconds(_look_at_each) for _ in range(YARDSTICKS)) / LOOKED_AT
+
+
+def _look_at_each() -> None:
+    """Do for some words, one after the other, about as much as the slowest right answers do."""
+    total, word = torch.zeros(4, 4), torch.ones(4)
+    for _ in range(LOOKED_AT):
+        for _ in range(4):
+            total = total + word @ total
 
 
 def expect_ratio(measured: Callable[[], Sequence[Cost]], plain: Callable[[], object], at_most: float, what: str) -> None:

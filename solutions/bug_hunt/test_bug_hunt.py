@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.kit import Contract, expect, expect_gradient, expect_pass, expect_refusal, hidden, visible
+from autograder.kit import Contract, expect, expect_gradients, expect_pass, expect_refusal, hidden, visible
 
 
 def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]):
@@ -98,13 +98,13 @@ def test_fresh_heads(learner, reference, draw):
 @visible("merge")
 def test_heads_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.merge_heads, _merge_word_by_word, draw, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
 
 
 @hidden("merge")
 def test_fresh_heads_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.merge_heads, _merge_word_by_word, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.merge_heads, _merge_word_by_word, draw, ["x"], [[draw(4, 2, 4, 2, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("merge_test")
@@ -144,13 +144,13 @@ def test_fresh_heads_have_their_scale(learner, reference, draw):
 @visible("scale")
 def test_queries_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
+    _expect_care(learner.attention_weights, _weights_by_torch, draw, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
 
 
 @hidden("scale")
 def test_fresh_queries_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_weights, _weights_by_torch, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
+    _expect_care(learner.attention_weights, _weights_by_torch, draw, ["query", "key"], [[*draw(2, 3, 3, 4, dtype=torch.float64), 2] for _ in range(2)])
 
 
 @visible("scale_test")
@@ -214,13 +214,13 @@ def test_fresh_masks(learner, reference, draw):
 @visible("mask")
 def test_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attend, F.scaled_dot_product_attention, draw, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @hidden("mask")
 def test_fresh_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attend, F.scaled_dot_product_attention, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attend, F.scaled_dot_product_attention, draw, ["query", "key", "value"], [[*draw(3, 3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("mask_test")
@@ -292,13 +292,13 @@ def test_fresh_rows_in_every_type(learner, reference, draw):
 @visible("blind")
 def test_scores_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, draw, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
 
 
 @hidden("blind")
 def test_fresh_scores_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.masked_softmax, _softmax_of_the_seen, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
+    _expect_care(learner.masked_softmax, _softmax_of_the_seen, draw, ["scores"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3, blind=1))])
 
 
 @visible("blind_test")
@@ -339,13 +339,13 @@ def test_fresh_scores_in_every_type(learner, draw):
 @visible("half")
 def test_queries_and_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.scaled_scores, _exact_scores, draw, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
 
 
 @hidden("half")
 def test_fresh_queries_and_keys_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.scaled_scores, _exact_scores, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
+    _expect_care(learner.scaled_scores, _exact_scores, draw, ["query", "key"], [[*draw(2, 3, 4, dtype=torch.float64)] for _ in range(2)])
 
 
 @visible("half_test")
@@ -431,13 +431,13 @@ def test_fresh_words_with_a_mask_and_without(learner, reference, draw):
 @visible("layer")
 def test_words_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attention_layer, _layer_by_torch, draw, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @hidden("layer")
 def test_fresh_words_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
-    _expect_care(learner.attention_layer, _layer_by_torch, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
+    _expect_care(learner.attention_layer, _layer_by_torch, draw, ["x"], [[draw(3, 3, dtype=torch.float64), mask] for mask in (LOOKING_BACK, draw.mask(3, 3))])
 
 
 @visible("layer_test")
@@ -486,7 +486,7 @@ def test_weights_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
     one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
     # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
-    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+    _expect_care(learner.feed_forward, _forward_by_torch, draw, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
 
 
 @hidden("names")
@@ -494,7 +494,7 @@ def test_fresh_weights_that_others_still_need(learner, draw):
     """Tensors of 64 bits were transposed, and others still need them, and their gradients. Where are digits lost, which of your steps minds the order in memory or writes into an input, and does anything depend on sizes that agree?"""
     one, other = ([draw(*shape, dtype=torch.float64) for shape in ((3, 3), (3, 3), (3,), (3, 3), (3,))] for _ in range(2))
     # The first with GELU, of which no gradient is zero; the second with what is taken where nobody says.
-    _expect_care(learner.feed_forward, _forward_by_torch, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
+    _expect_care(learner.feed_forward, _forward_by_torch, draw, ["x", "w1", "b1", "w2", "b2"], [[*one, True], other])
 
 
 @visible("names_test")
@@ -515,14 +515,14 @@ def test_names_test_on_others(learner):
     expect_refusal(learner.test_names, FORWARD, lambda x, w1, b1, w2, b2, smooth: _forward_by_torch(x, w1, b1, w2, b2, False), "ReLU on both paths", _forward_by_torch)
 
 
-def _expect_care(callee, right, names: list[str], inputs: list[list]) -> None:
+def _expect_care(callee, right, draw, names: list[str], inputs: list[list]) -> None:
     """Return None if a function does the right thing to inputs of any kind, one after the other, and leaves them as they were.
 
     `names` are those of the first inputs, whose gradients are asked for.
     """
     for call, each in zip((callee.strided, callee.unchanged), inputs):
         expect(call(*each), right(*each), "result")
-    expect_gradient(callee, names, *inputs[0])
+    expect_gradients(callee, names, *inputs[0], draw=draw, true=right)
 
 
 def _expect_even(mask, queries: int, keys: int) -> None:
@@ -566,10 +566,8 @@ def _attend_query_by_query(query, key, value, mask):
 
 
 def _softmax_of_the_seen(scores, mask):
-    weights = torch.zeros_like(scores)
-    for row, seen, into in zip(scores, mask, weights):
-        into[seen] = torch.softmax(row[seen], 0)
-    return weights
+    rows = [torch.zeros_like(row).masked_scatter(seen, torch.softmax(row[seen], 0)) for row, seen in zip(scores, mask)]
+    return torch.stack(rows)
 
 
 def _softmax_by_products(scores, mask):

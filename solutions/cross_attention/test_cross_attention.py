@@ -7,7 +7,7 @@ sequences are equally wide, so that a mistake gives an output to look at and not
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
+from autograder.kit import Anew, expect, expect_device, expect_gradients, expect_learning, expect_trained, gpu, hidden, visible
 
 NEAREST = torch.tensor([[1.0], [2.0], [3.0]]).log()  # matches of a 1 whose shares are 1/6, 2/6 and 3/6
 
@@ -286,7 +286,8 @@ def test_word_that_sees_nothing(learner):
 def test_gradient_of_a_word_that_sees_nothing(learner, draw):
     """The second word sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
     mask = torch.tensor([[True, True, True], [False, False, False]])
-    _expect_numbers(_attention(learner, _weights(draw, 5, 5, 1, 7)), {"x": draw(2, 5), "context": draw(3, 5)}, mask)
+    attention = Anew(_attention, learner, _indifferent(_weights(draw, 5, 5, 1, 7)))
+    expect_gradients(attention, [None, "context"], draw(2, 5), draw(3, 5), mask, draw=draw, elsewhere={"none"})
 
 
 @hidden("blind_row")
@@ -295,7 +296,8 @@ def test_fresh_words_that_see_nothing(learner, reference, draw):
     x, context, weights = draw(2, 3, 11), draw(2, 5, 11), _weights(draw, 11, 11, 1, 7)
     mask = draw.mask(2, 3)[..., None].expand(2, 3, 5)
     expect(_attention(learner, weights)(x, context, mask), _attention(reference, weights)(x, context, mask), "output")
-    _expect_numbers(_attention(learner, weights), {"x": x, "context": context}, mask)
+    attention, true = (Anew(_attention, each, _indifferent(weights)) for each in (learner, reference))
+    expect_gradients(attention, ["x", "context"], x, context, mask, draw=draw, true=true, elsewhere={"none"})
 
 
 @hidden("blind_row")
@@ -330,18 +332,18 @@ def test_context_can_learn_too(learner, draw):
 
 
 @hidden("trains")
-def test_every_weight_of_a_fresh_module_learns(learner, draw):
+def test_every_weight_of_a_fresh_module_learns(learner, reference, draw):
     """Every number of the three matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
     width, d_k, d_v = 3, 7, 2
-    attention = _attention(learner, _weights(draw, width, width, d_k, d_v))
-    count = width * (2 * d_k + d_v)
-    expect_trained(attention.trained(draw(5, width), draw(2, width)), count)
+    weights, count = _weights(draw, width, width, d_k, d_v), width * (2 * d_k + d_v)
+    attention, true = Anew(_attention, learner, weights), Anew(_attention, reference, weights)
+    expect_learning(attention, count, draw(5, width), draw(2, width), draw=draw, true=true)
 
 
 @hidden("trains")
-def test_fresh_contexts_can_learn_too(learner, draw):
+def test_fresh_contexts_can_learn_too(learner, reference, draw):
     """Other layers may have made the words that ask and the context. Does a gradient leave the module for both, or is one cut off on the way?"""
-    _expect_gradients_of_words(learner, draw, 5, 7, _weights(draw, 3, 3, 2, 7))
+    _expect_gradients_of_words(learner, draw, 5, 7, _weights(draw, 3, 3, 2, 7), reference)
 
 
 @visible("device")
@@ -514,13 +516,13 @@ def test_fresh_double_precision(learner, reference, draw):
 @visible("both_gradient")
 def test_gradient_reaches_text_and_image(learner, draw):
     """Each side asks and is asked, so a gradient comes back to text and image from both results. Where does your code leave the graph?"""
-    _expect_gradients(learner, draw(3, 2), draw(5, 2))
+    _expect_gradients(learner, draw, 3, 5)
 
 
 @hidden("both_gradient")
-def test_fresh_gradients(learner, draw):
+def test_fresh_gradients(learner, reference, draw):
     """Each side asks and is asked, so a gradient comes back to text and image from both results. Where does your code leave the graph?"""
-    _expect_gradients(learner, draw(7, 3), draw(2, 3))
+    _expect_gradients(learner, draw, 7, 2, reference.look_both_ways)
 
 
 def _opposites(vector):
@@ -536,6 +538,11 @@ def _weights(draw, d_query: int, d_context: int, d_k: int, d_v: int) -> dict:
     return {"w_query": draw(d_query, d_k), "w_key": draw(d_context, d_k), "w_value": draw(d_context, d_v)}
 
 
+def _indifferent(weights: dict) -> dict:
+    """Return weights with which all scores are zero: a gradient comes back through the values only, but for one that is no number."""
+    return {name: torch.zeros_like(weight) if name != "w_value" else weight for name, weight in weights.items()}
+
+
 def _attention(learner, weights: dict):
     (d_query, d_k), (d_context, d_v) = weights["w_query"].shape, weights["w_value"].shape
     attention = learner.CrossAttention(d_query=d_query, d_context=d_context, d_k=d_k, d_v=d_v)
@@ -548,13 +555,6 @@ def _expected(x, context, weights: dict, mask=None):
     return F.scaled_dot_product_attention(query, key, value, mask)
 
 
-def _expect_numbers(attention, inputs: dict, mask) -> None:
-    came = attention.gradients(**inputs, mask=mask, wrt=list(inputs))
-    for name, mine in zip(inputs, came):
-        spoilt = 0 if mine is None else int(mine.isnan().sum())
-        expect(spoilt, 0, f"entries that are not a number in the gradient of {name}")
-
-
 def _expect_both(learner, reference, text, image) -> None:
     text_seen, image_seen = learner.look_both_ways.pair(text, image)
     expected_text, expected_image = reference.look_both_ways(text, image)
@@ -562,11 +562,10 @@ def _expect_both(learner, reference, text, image) -> None:
     expect(image_seen, expected_image, "what the image has read")
 
 
-def _expect_gradients(learner, text, image) -> None:
-    for part, name in enumerate(("text", "image")):
-        came = learner.look_both_ways.gradients(text=text, image=image, wrt=["text", "image"], pick=part)
-        arrived = tuple(grad is not None and bool((grad != 0).any()) for grad in came)
-        expect(arrived, (True, True), f"whether a gradient of what the {name} has read reaches the text, and the image")
+def _expect_gradients(learner, draw, words: int, patches: int, true=None) -> None:
+    text, image = draw(words, 1), draw(patches, 1)
+    for part in (0, 1):
+        expect_gradients(learner.look_both_ways, ["text", "image"], text, image, draw=draw, true=true, part=part)
 
 
 def _next_word(w_value) -> dict:
@@ -575,11 +574,6 @@ def _next_word(w_value) -> dict:
     return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
 
 
-def _expect_gradients_of_words(learner, draw, queries: int, keys: int, weights: dict) -> None:
-    attention, width = _attention(learner, weights), len(weights["w_query"])
-    words = {"x": draw(queries, width), "context": draw(keys, width)}
-    came = attention.gradients(**words, wrt=list(words))
-    _, count = attention.trained(*words.values())
-    arrived = tuple(grad is not None and bool(grad.any()) for grad in came)
-    wanted = sum(w.numel() for w in weights.values()), True, True
-    expect((count, *arrived), wanted, "numbers that a gradient reaches, and whether it reaches x, and the context")
+def _expect_gradients_of_words(learner, draw, queries: int, keys: int, weights: dict, reference=None) -> None:
+    words, true = [draw(size, len(weights["w_query"])) for size in (queries, keys)], reference and Anew(_attention, reference, weights)
+    expect_gradients(Anew(_attention, learner, weights), ["x", "context"], *words, draw=draw, true=true)

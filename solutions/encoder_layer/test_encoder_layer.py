@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
+from autograder.kit import Anew, expect, expect_device, expect_gradients, expect_learning, expect_trained, gpu, hidden, visible
 from autograder.kit.outcome import known_by
 
 LOUD = 2.0**20  # a power of two: no digit is lost
@@ -514,19 +514,25 @@ def test_words_can_learn_too(learner, draw):
 
 
 @hidden("trains")
-def test_every_parameter_of_a_fresh_layer_learns(learner, draw):
+def test_every_parameter_of_a_fresh_layer_learns(learner, reference, draw):
     """Every number of the layer must be trained, and nothing else. Which of them does the gradient not reach?"""
     _expect_gradients(learner, draw, 3, 2, 7)
     for num_heads, d_model, d_ff in ((2, 10, 7), (1, 3, 11)):
-        layer = _layer(learner, _quiet(draw, d_model, d_ff), num_heads)
         count = 4 * d_model**2 + 2 * d_model * d_ff + d_ff + 5 * d_model
-        expect_trained(layer.trained(draw(2, 5, d_model)), count)
+        # Norms that are like any other, for after a step they are.
+        norms = {name: draw(d_model) for name in ("gain1", "bias1", "gain2", "bias2")}
+        weights = {**_quiet(draw, d_model, d_ff), **norms}
+        layer, true = Anew(_layer, learner, weights, num_heads), Anew(_layer, reference, weights, num_heads)
+        expect_learning(layer, count, draw(2, 5, d_model), draw=draw, true=true)
 
 
 @hidden("trains")
-def test_fresh_words_can_learn_too(learner, draw):
+def test_fresh_words_can_learn_too(learner, reference, draw):
     """Below this layer there may be another one that made the words. Does a gradient go back to it on both ways, around the sublayers and through them?"""
     _expect_gradients_of_words(learner, draw, 5, 10)
+    weights = _quiet(draw, 10, 7)
+    layer, true = Anew(_layer, learner, weights, 5), Anew(_layer, reference, weights, 5)
+    expect_gradients(layer, ["x"], _words(draw, 2, 3, 10), draw=draw, true=true)
 
 
 @visible("device")
@@ -704,10 +710,11 @@ def _expect_gradients(learner, draw, *shape: int) -> None:
     d_model = shape[-1]
     inputs = {"x": draw(*shape, scale=5.0), "gain": draw(d_model)}
     bias = torch.zeros(d_model)
-    came = learner.layer_norm.gradients(**inputs, bias=bias, eps=0.0, wrt=list(inputs))
+    against = draw(*shape)
+    came = learner.layer_norm.gradients(**inputs, bias=bias, eps=0.0, wrt=list(inputs), against=against)
     leaves = [tensor.clone().requires_grad_() for tensor in inputs.values()]
     output = F.layer_norm(leaves[0], (d_model,), leaves[1], bias, 0.0)
-    for name, mine, wanted in zip(inputs, came, torch.autograd.grad((output * output).sum(), leaves)):
+    for name, mine, wanted in zip(inputs, came, torch.autograd.grad((output * against).sum(), leaves)):
         expect(_direction(mine, wanted), _to_size(wanted.flatten()), f"gradient of {name}, brought to mean square 1")
 
 
@@ -723,9 +730,8 @@ def _expect_gradients_of_words(learner, draw, num_heads: int, d_model: int) -> N
     """Expect a gradient at the words where both sublayers return zeros, and where they drown what goes around them."""
     bias, ways = draw(d_model), []
     for weights in (_silent(d_model), _passing(d_model)):
-        # Of the output's squares, a bias makes a sum that depends on the words.
-        layer = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads)
-        (came,) = layer.gradients(x=_words(draw, 2, 3, d_model), wrt=["x"])
+        layer, words = _layer(learner, {**weights, "bias1": bias, "bias2": bias}, num_heads), _words(draw, 2, 3, d_model)
+        (came,) = layer.gradients(x=words, wrt=["x"], against=draw(*words.shape))
         ways.append(came is not None and bool(came.abs().amax() > 1e-3))
     learns, reached = _layer(learner, _quiet(draw, d_model, 7), num_heads).trained(_words(draw, 2, 3, d_model))
     what = "whether a gradient reaches all parameters, the words around the sublayers, and the words through them"

@@ -8,7 +8,7 @@ So one mistake costs one check.
 import torch
 from torch import nn
 
-from autograder.kit import expect, expect_device, expect_gradient, expect_trained, gpu, hidden, visible
+from autograder.kit import Anew, expect, expect_device, expect_gradients, expect_learning, expect_trained, gpu, hidden, visible
 
 # For words without negative numbers every unit of this network is on.
 ALL_ON = {
@@ -178,24 +178,26 @@ def test_network_of_64_bits(learner):
 
 
 @visible("trains")
-def test_gradient_goes_back_to_the_words(learner):
+def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them?"""
-    expect_gradient(_network(learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2))
+    expect_gradients(Anew(_network, learner, ALL_ON), ["x"], torch.arange(1.0, 5.0).reshape(1, 2, 2), draw=draw)
 
 
 @hidden("trains")
-def test_fresh_gradient_goes_back_to_the_words(learner, draw):
+def test_fresh_gradient_goes_back_to_the_words(learner, reference, draw):
     """What made the words is to learn as well. Does a gradient get back to them?"""
-    expect_gradient(_network(learner, _positive(draw, 5, 3)), ["x"], draw(2, 3, 5).abs() + 1)
+    weights = _positive(draw, 5, 3)
+    network, true = Anew(_network, learner, weights), Anew(_network, reference, weights)
+    expect_gradients(network, ["x"], draw(2, 3, 5).abs() + 1, draw=draw, true=true)
 
 
 @hidden("trains")
-def test_every_number_of_a_fresh_network_learns(learner, draw):
+def test_every_number_of_a_fresh_network_learns(learner, reference, draw):
     """Every number of the two matrices and the two biases is trained, and nothing else. Which of them does the gradient not reach?"""
     for d_model, d_ff in ((5, 7), (11, 3)):
-        count = 2 * d_model * d_ff + d_ff + d_model
-        trained = _network(learner, _positive(draw, d_model, d_ff)).trained(draw(2, 3, d_model).abs())
-        expect_trained(trained, count)
+        count, weights = 2 * d_model * d_ff + d_ff + d_model, _positive(draw, d_model, d_ff)
+        network, true = Anew(_network, learner, weights), Anew(_network, reference, weights)
+        expect_learning(network, count, draw(2, 3, d_model).abs() + 1, draw=draw, true=true)
 
 
 @visible("fold")
@@ -206,18 +208,19 @@ def test_two_matrices_become_one(learner):
 
 
 @visible("fold")
-def test_matrices_in_another_order_in_memory(learner):
+def test_matrices_in_another_order_in_memory(learner, draw):
     """The layers are transposed, and a gradient is to go back to them. Which of your steps minds, or cuts them off the graph?"""
     expect(learner.fold.strided(**TWO_LAYERS)[0], torch.tensor([[5.0, -2.0], [2.0, -4.0]]), "matrix")
-    _expect_reached(learner, 0, ["w1", "w2"])
+    expect_gradients(learner.fold, ["w1", None, "w2"], *TWO_LAYERS.values(), draw=draw, part=0)
 
 
 @hidden("fold")
 def test_fresh_matrices_in_another_order_in_memory(learner, reference, draw):
-    """The layers are transposed. Which of your steps minds?"""
+    """The layers are transposed, and a gradient is to go back to them. Which of your steps minds, or cuts them off the graph?"""
     for d_model, d_ff in ((5, 7), (3, 3)):
         layers = _layers(draw, d_model, d_ff)
         expect(learner.fold.strided(**layers)[0], reference.fold(**layers)[0], "matrix")
+        expect_gradients(learner.fold, ["w1", None, "w2"], *layers.values(), draw=draw, true=reference.fold, part=0)
 
 
 @hidden("fold")
@@ -243,9 +246,9 @@ def test_layers_stay_as_they_were(learner):
 
 
 @visible("fold_bias")
-def test_gradient_goes_back_to_the_biases(learner):
+def test_gradient_goes_back_to_the_biases(learner, draw):
     """The two layers may be trained by what their fold does. Does a gradient get back to them?"""
-    _expect_reached(learner, 1, ["b1", "w2", "b2"])
+    expect_gradients(learner.fold, [None, "b1", "w2", "b2"], *TWO_LAYERS.values(), draw=draw, part=1)
 
 
 @hidden("fold_bias")
@@ -254,6 +257,7 @@ def test_fresh_biases_become_one(learner, reference, draw):
     for d_model, d_ff in ((5, 7), (3, 2), (3, 3)):
         layers = _layers(draw, d_model, d_ff)
         expect(learner.fold.pair(**layers)[1], reference.fold(**layers)[1], "bias")
+        expect_gradients(learner.fold, [None, "b1", "w2", "b2"], *layers.values(), draw=draw, true=reference.fold, part=1)
 
 
 @visible("count")
@@ -285,12 +289,12 @@ def test_three_words_meet_five_keys(learner):
 
 
 @visible("weights")
-def test_words_and_keys_that_others_still_need(learner):
+def test_words_and_keys_that_others_still_need(learner, draw):
     """What you are given was transposed, others still need it, and what made it is to learn. Which of your steps minds the order in memory, writes into it, or cuts it off the graph?"""
     x, keys, biases = WORDS[:2].expand(3, 2, 2), KEYS[:, :3], torch.tensor([10.0, 10.0, -10.0])
     for call in (learner.hidden_weights.strided, learner.hidden_weights.unchanged):
         expect(call(x, keys, biases), torch.tensor([[11.0, 9.0, 0.0], [7.0, 13.0, 0.0]]).expand(3, 2, 3), "weights")
-    expect_gradient(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases)
+    expect_gradients(learner.hidden_weights, ["x", "w1", "b1"], x, keys, biases, draw=draw)
 
 
 @hidden("weights")
@@ -307,6 +311,7 @@ def test_fresh_words_meet_fresh_keys(learner, reference, draw):
     for batch in ((), (3,), (2, 7)):
         x, w1, b1 = draw(*batch, 5, 11), draw(11, 13), draw(13)
         expect(learner.hidden_weights(x, w1, b1), reference.hidden_weights(x, w1, b1), "weights")
+        expect_gradients(learner.hidden_weights, ["x", "w1", "b1"], x, w1, b1, draw=draw, true=reference.hidden_weights)
 
 
 @visible("off")
@@ -400,13 +405,6 @@ def test_units_on_the_gpu(learner, reference, draw):
     expect(there.always_off(*inputs), reference.always_off(*inputs), "units that are off")
     for came, expected in zip(there.fold.pair(**layers), reference.fold(**layers)):
         expect(came, expected, "matrix and bias")
-
-
-def _expect_reached(learner, part: int, names: list[str]) -> None:
-    """Expect a gradient of the folded matrix (part 0), or of the folded bias (part 1), at each of these."""
-    came = learner.fold.gradients(**TWO_LAYERS, wrt=names, pick=part)
-    reached = tuple(name for name, gradient in zip(names, came) if gradient is not None and bool(gradient.any()))
-    expect(reached, tuple(names), "inputs of fold that a gradient reaches")
 
 
 def _layers(draw, d_model: int, d_ff: int) -> dict:

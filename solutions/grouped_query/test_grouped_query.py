@@ -3,13 +3,15 @@
 One mistake is to cost few checks. So the module may attend by the learner's own `grouped_attention` where that is not
 the right one, which other checks say; and what one check asks is kept out of the others' inputs where that can be.
 What their own is, a fresh process is asked, in which no module has run: nothing that the module leaves behind can tell
-`grouped_attention` what to answer.
+`grouped_attention` what to answer. And where none of those checks fails, nothing was excused.
 """
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_gradient, expect_trained, gpu, hidden, visible
+from autograder.kit import Anew, expect, expect_device, expect_gradients, expect_learning, expect_trained, gpu, hidden, visible
 from autograder.kit.outcome import Raised, Stopped, Wrong
+
+OF_THE_ATTENTION = "groups", "scale", "multi_query", "mask"  # the checks that ask for `grouped_attention`
 
 
 @visible("groups")
@@ -286,26 +288,28 @@ def test_what_six_heads_and_two_learn(learner):
 
 
 @hidden("trains")
-def test_what_fresh_heads_learn(learner, draw):
+def test_what_fresh_heads_learn(learner, reference, draw):
     """Fewer heads of keys and values are fewer numbers to learn. Which of your matrices is wider than it need be, or not found by the gradient?"""
     for d_model, num_heads, num_kv_heads in ((10, 5, 1), (12, 4, 2), (6, 3, 3)):
         count = 2 * d_model**2 + 2 * d_model * (d_model // num_heads) * num_kv_heads
-        came = learner.GroupedQueryAttention(d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads).trained(draw(2, 3, d_model))
-        expect_trained(came, count)
+        weights = _drawn(draw, d_model, d_model // num_heads * num_kv_heads)
+        module, true = (Anew(_module, each, weights, num_heads, num_kv_heads) for each in (learner, reference))
+        expect_learning(module, count, draw(2, 3, d_model), draw=draw, true=true)
 
 
 @visible("trains")
 def test_gradient_goes_back_to_the_words(learner, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
-    expect_gradient(_module(learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8))
+    expect_gradients(Anew(_module, learner, _drawn(draw, 8, 4), 4, 2), ["x"], draw(2, 5, 8), draw=draw)
 
 
 @hidden("trains")
-def test_fresh_gradients_go_back_to_the_words(learner, draw):
+def test_fresh_gradients_go_back_to_the_words(learner, reference, draw):
     """What made the words is to learn as well. Does a gradient get back to them through queries, keys and values?"""
     for d_model, num_heads, num_kv_heads in ((6, 3, 1), (4, 2, 2)):
         weights = _drawn(draw, d_model, d_model // num_heads * num_kv_heads)
-        expect_gradient(_module(learner, weights, num_heads, num_kv_heads), ["x"], draw(3, 4, d_model))
+        module, true = (Anew(_module, each, weights, num_heads, num_kv_heads) for each in (learner, reference))
+        expect_gradients(module, ["x"], draw(3, 4, d_model), draw=draw, true=true)
 
 
 @visible("pool")
@@ -425,9 +429,10 @@ def _expect_module(learner, x, weights: dict[str, torch.Tensor], num_heads: int,
     expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
     try:
         expect(came, expected.transpose(1, 2).flatten(2) @ weights["w_output"], "output")
-    except Wrong:
+    except Wrong as wrong:
         if not _is_around(came, learner, *heads, weights["w_output"]):
             raise
+        learner.excuse(wrong, *OF_THE_ATTENTION)
 
 
 def _is_around(came, learner, query, key, value, w_output: torch.Tensor) -> bool:

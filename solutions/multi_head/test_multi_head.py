@@ -2,7 +2,18 @@
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_ratio, expect_trained, gpu, hidden, visible
+from autograder.kit import (
+    Anew,
+    expect,
+    expect_device,
+    expect_gradients,
+    expect_learning,
+    expect_ratio,
+    expect_trained,
+    gpu,
+    hidden,
+    visible,
+)
 from autograder.kit.outcome import Raised, Stopped, Wrong
 
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
@@ -357,10 +368,10 @@ def test_gradient_beside_a_query_that_sees_nothing(learner, draw):
 
 
 @hidden("gradient")
-def test_fresh_gradients(learner, draw):
+def test_fresh_gradients(learner, reference, draw):
     """Training needs a gradient at every input and every matrix, also where queries see nothing. Is it there, and a number everywhere?"""
-    _expect_gradients(learner, draw, 3)
-    _expect_gradients(learner, draw, 3, blind=2)
+    _expect_gradients(learner, draw, 3, true=reference)
+    _expect_gradients(learner, draw, 3, blind=2, true=reference)
 
 
 @visible("vectorised")
@@ -549,20 +560,19 @@ def test_words_can_learn_too(learner, draw):
 
 
 @hidden("trains")
-def test_every_weight_of_a_fresh_module_learns(learner, draw):
+def test_every_weight_of_a_fresh_module_learns(learner, reference, draw):
     """Every number of the four matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
     for num_heads, d_head in ((2, 5), (1, 3)):
-        d_model = num_heads * d_head
-        module = learner.MultiHeadAttention(d_model, num_heads)
-        count = 4 * d_model**2
-        expect_trained(module.trained(*[draw(2, 7, d_model)] * 3), count)
+        d_model, words = num_heads * d_head, [draw(2, 7, num_heads * d_head) for _ in range(3)]
+        module, true = _alike(learner, reference, _weights(draw, d_model), num_heads)
+        expect_learning(module, 4 * d_model**2, *words, draw=draw, true=true)
 
 
 @hidden("trains")
-def test_fresh_words_can_learn_too(learner, draw):
+def test_fresh_words_can_learn_too(learner, reference, draw):
     """Other layers may have made the words that ask and those that answer. Does a gradient leave the module for all of them, or is one cut off on the way?"""
     for num_heads in (1, 5):
-        _expect_gradients_of_words(learner, draw, num_heads)
+        _expect_gradients_of_words(learner, draw, num_heads, reference)
 
 
 @visible("device")
@@ -646,32 +656,28 @@ def _error_of(work) -> str:
     return "no error"
 
 
-def _expect_gradients(learner, draw, num_heads: int, blind: int | None = None) -> None:
-    d_model, mask = 5 * num_heads, None
+def _expect_gradients(learner, draw, num_heads: int, blind: int | None = None, true=None) -> None:
+    """Return None if gradients come back to the words and the matrices; `true` has the right ones, where there is one."""
+    d_model, masks = 5 * num_heads, []
     if blind is not None:
         # The other queries see every key: where there is one key only, no gradient reaches the scores.
-        mask = torch.ones(3, 5, dtype=torch.bool)
-        mask[blind] = False
+        masks = [torch.ones(3, 5, dtype=torch.bool)]
+        masks[0][blind] = False
     inputs = {"query": draw(2, 3, d_model), "key": draw(2, 5, d_model), "value": draw(2, 5, d_model), **_weights(draw, d_model)}
-    came = learner.multi_head_attention.gradients(**inputs, num_heads=num_heads, mask=mask, wrt=list(inputs))
-    for name, gradient in zip(inputs, came):
-        expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
+    right = true and true.multi_head_attention
+    expect_gradients(learner.multi_head_attention, list(inputs), *inputs.values(), num_heads, *masks, draw=draw, true=right)
 
 
-def _expect_gradients_of_words(learner, draw, num_heads: int) -> None:
+def _expect_gradients_of_words(learner, draw, num_heads: int, reference=None) -> None:
     d_model = 2 * num_heads
-    words = {name: draw(2, 5, d_model) for name in ("query", "key", "value")}
-    came = _module(learner, _weights(draw, d_model), num_heads).gradients(**words, wrt=list(words))
-    for name, gradient in zip(words, came):
-        expect(_state_of(gradient), "a number everywhere", f"gradient of {name}")
+    words, weights = [draw(2, 5, d_model) for _ in range(3)], _weights(draw, d_model)
+    module, true = _alike(learner, reference, weights, num_heads)
+    expect_gradients(module, ["query", "key", "value"], *words, draw=draw, true=true)
 
 
-def _state_of(gradient) -> str:
-    if gradient is None:
-        return "none"
-    if not gradient.isfinite().all():
-        return "not a number somewhere"
-    return "a number everywhere" if gradient.any() else "zero everywhere"
+def _alike(learner, reference, weights: dict, num_heads: int):
+    """Return the learner's module and the reference's, with the same weights; None for the second where there is no reference."""
+    return Anew(_module, learner, weights, num_heads), reference and Anew(_module, reference, weights, num_heads)
 
 
 def _expect_fast(learner, draw, queries: int, keys: int) -> None:
@@ -698,7 +704,8 @@ def _is_right(learner, *inputs) -> bool:
     """Return whether few words get the right output; if not, other checks say so, and it need not be right for many."""
     try:
         expect(_attend(learner, *inputs), _by_torch(*inputs))
-    except (Wrong, Stopped):
+    except (Wrong, Stopped) as error:
+        learner.excuse(error if isinstance(error, Wrong) else Wrong.plainly("output", "there is none"))
         return False
     return True
 

@@ -9,7 +9,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from autograder.kit import expect, expect_device, expect_trained, gpu, hidden, visible
+from autograder.kit import Anew, expect, expect_device, expect_gradients, expect_learning, expect_trained, gpu, hidden, visible
 
 NEAREST = torch.tensor([1.0, 2.0, 3.0]).log()  # scores whose weights are 1/6, 2/6 and 3/6
 
@@ -365,50 +365,34 @@ def test_fresh_half_precision(learner, reference, draw):
 @visible("gradient")
 def test_gradient_reaches_every_input(learner, draw):
     """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
-    inputs = {"query": draw(3, 1), "key": draw(5, 1), "value": draw(5, 2)}
-    came = learner.scaled_dot_product_attention.gradients(**inputs, wrt=list(inputs), pick=0)
-    _expect_gradients(came, _torch_gradients(inputs), inputs)
+    right = lambda *inputs: (F.scaled_dot_product_attention(*inputs), None)  # noqa: E731
+    _expect_gradients(learner.scaled_dot_product_attention, draw, right, draw(3, 1), draw(5, 1), draw(5, 2), strict=True)
 
 
 @visible("gradient")
 def test_gradient_of_a_query_that_sees_nothing(learner, draw):
     """The second query sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
     mask = torch.tensor([[True, True, False], [False, False, False]])
-    _expect_numbers(learner, {"query": draw(2, 1), "key": draw(3, 1), "value": draw(3, 5)}, mask)
+    _expect_gradients(learner.scaled_dot_product_attention, draw, None, draw(2, 1), draw(3, 1), draw(3, 5), mask)
 
 
 @hidden("gradient")
 def test_fresh_gradients(learner, reference, draw):
     """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
-    inputs = {"query": draw(2, 5, 1), "key": draw(2, 7, 1), "value": draw(2, 7, 3)}
-    wanted = reference.scaled_dot_product_attention.gradients(**inputs, wrt=list(inputs), pick=0)
-    came = learner.scaled_dot_product_attention.gradients(**inputs, wrt=list(inputs), pick=0)
-    _expect_gradients(came, wanted, inputs)
+    attend, right = learner.scaled_dot_product_attention, reference.scaled_dot_product_attention
+    _expect_gradients(attend, draw, right, draw(2, 5, 1), draw(2, 7, 1), draw(2, 7, 3), strict=True)
 
 
 @hidden("gradient")
-def test_fresh_gradients_of_blind_rows(learner, draw):
+def test_fresh_gradients_of_blind_rows(learner, reference, draw):
     """Some queries see nothing, and not-a-number in their rows would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
-    inputs = {"query": draw(2, 5, 1), "key": draw(2, 7, 1), "value": draw(2, 7, 3)}
-    _expect_numbers(learner, inputs, draw.mask(2, 5, 7, blind=3))
+    attend, right = learner.scaled_dot_product_attention, reference.scaled_dot_product_attention
+    _expect_gradients(attend, draw, right, draw(2, 5, 1), draw(2, 7, 1), draw(2, 7, 3), draw.mask(2, 5, 7, blind=3))
 
 
-def _torch_gradients(inputs: dict) -> list:
-    leaves = [tensor.clone().requires_grad_() for tensor in inputs.values()]
-    output = F.scaled_dot_product_attention(*leaves)
-    return torch.autograd.grad((output * output).sum(), leaves)
-
-
-def _expect_gradients(came, wanted, inputs: dict) -> None:
-    for name, mine, expected in zip(inputs, came, wanted):
-        expect(mine, expected, f"gradient of {name}")
-
-
-def _expect_numbers(learner, inputs: dict, mask) -> None:
-    came = learner.scaled_dot_product_attention.gradients(**inputs, mask=mask, wrt=list(inputs), pick=0)
-    for name, mine in zip(inputs, came):
-        spoilt = 0 if mine is None else int(mine.isnan().sum())
-        expect(spoilt, 0, f"entries that are not a number in the gradient of {name}")
+def _expect_gradients(attend, draw, right, *inputs, strict: bool = False) -> None:
+    """Return None if the gradients of the output are right; the weights, which come second, are nobody's question here."""
+    expect_gradients(attend, ["query", "key", "value"], *inputs, draw=draw, true=right, part=0, strict=strict)
 
 
 @visible("causal")
@@ -576,22 +560,22 @@ def test_every_weight_learns(learner, draw):
 @visible("trains")
 def test_words_can_learn_too(learner, draw):
     """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
-    _expect_gradient_of_x(learner, _weights(draw, 4, 2, 5), draw(2, 3, 4))
+    expect_gradients(Anew(_head, learner, _weights(draw, 4, 2, 5)), ["x"], draw(2, 3, 4), draw=draw)
 
 
 @hidden("trains")
-def test_every_weight_of_a_fresh_head_learns(learner, draw):
+def test_every_weight_of_a_fresh_head_learns(learner, reference, draw):
     """Every number of the three matrices must be trained, and nothing else. Which of them does the gradient not reach?"""
     d_model, d_k, d_v = 3, 5, 2
-    head = _head(learner, _weights(draw, d_model, d_k, d_v))
-    count = d_model * (2 * d_k + d_v)
-    expect_trained(head.trained(draw(2, 7, d_model)), count)
+    weights, count = _weights(draw, d_model, d_k, d_v), d_model * (2 * d_k + d_v)
+    expect_learning(Anew(_head, learner, weights), count, draw(2, 7, d_model), draw=draw, true=Anew(_head, reference, weights))
 
 
 @hidden("trains")
-def test_fresh_words_can_learn_too(learner, draw):
+def test_fresh_words_can_learn_too(learner, reference, draw):
     """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
-    _expect_gradient_of_x(learner, _weights(draw, 5, 3, 2), draw(3, 7, 5))
+    weights = _weights(draw, 5, 3, 2)
+    expect_gradients(Anew(_head, learner, weights), ["x"], draw(3, 7, 5), draw=draw, true=Anew(_head, reference, weights))
 
 
 @visible("device")
@@ -645,10 +629,3 @@ def _next_word(w_value) -> dict:
     """Return weights with which a word looks at the next one only, if words are the rows of an identity; the scale does not matter."""
     size = len(w_value)
     return {"w_query": 100 * torch.eye(size).roll(1, dims=1), "w_key": torch.eye(size), "w_value": w_value}
-
-
-def _expect_gradient_of_x(learner, weights: dict, x) -> None:
-    head, count = _head(learner, weights), sum(w.numel() for w in weights.values())
-    (came,) = head.gradients(x=x, wrt=["x"])
-    reached = *head.trained(x), came is not None and bool(came.any())
-    expect(reached, (count, count, True), "numbers that can learn, numbers that a gradient reaches, and whether it reaches x")
