@@ -131,15 +131,15 @@ def visible_tests(exercise: Exercise) -> str:
         if node not in kept:
             del lines[lines_of(node)]
     return _one_gap(
-        re.sub(r"^from autograder\.(kit[.\w]*) import (.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
+        re.sub(r"^from autograder\.(kit[.\w]*) import (\([^)]*\)|.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
     )
 
 
 def _kit_import(found: re.Match, kept: list[ast.stmt]) -> str:
     """Return an import from our kit as one from the learner's, with only the names that are left."""
-    module, offered = found.groups()
+    module, offered = found[1], re.findall(r"\w+", found[2])
     used = {n.id for node in kept for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return f"from {module} import {', '.join(name for name in offered.split(', ') if name in used)}"
+    return f"from {module} import {', '.join(name for name in offered if name in used)}"
 
 
 def _one_gap(text: str) -> str:

@@ -2,18 +2,7 @@
 import torch
 from torch.nn import functional as F
 
-from kit import 
-    Anew,
-    expect,
-    expect_device,
-    expect_gradients,
-    expect_learning,
-    expect_ratio,
-    expect_trained,
-    gpu,
-    hidden,
-    visible,
-)
+from kit import Anew, expect, expect_device, expect_gradients, expect_ratio, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong
 
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
