@@ -219,3 +219,10 @@ def test_right_answers_pass_in_a_kernel_that_names_no_cells(name, desk):
 
 def test_a_hint_without_a_name_says_what_to_say(kernel):
     assert 'say for which check, such as hint("softmax")' in kernel.run("hint()")
+
+
+def test_a_mistake_that_fails_many_checks_is_told_once(kernel, single_head):
+    wrong = "def softmax(scores):\n    parts = (scores - scores.amax(dim=0, keepdim=True)).exp()\n    return parts / parts.sum(dim=0, keepdim=True)"
+    kernel.run(wrong, answer_cell(kernel, "softmax").id)
+    shown = kernel.run("check()")
+    assert shown.count("first axis instead of the last") <= 1 and shown.count("wrong answer") > 3

@@ -1,6 +1,7 @@
 """The report on a class: figures that are what they are called, groups of equal wrong answers, and drafts of mistakes made from them."""
 
 import ast
+from html import escape
 
 import pytest
 from playwright.sync_api import Browser
@@ -139,3 +140,12 @@ def test_the_class_of_all_scripts_is_graded_and_shown(course, hand_in, command, 
     command("nbgrader", "export", "--to", course.root / "grades.csv")
     assert "李小龙" in (course.root / "grades.csv").read_text(encoding="utf-8")
     page.close()
+
+
+def test_a_mistake_that_fails_many_checks_is_told_once(course, hand_in, single_head):
+    hand_in("ada", single_head, single_head.mistakes[0])
+    (found,) = grade(course, ["single_head"]).entries
+    page = course.feedback("ada", "single_head").read_text(encoding="utf-8")
+    mistake, failed = single_head.mistakes[0], [v.check for v in found.verdicts if v.mistake]
+    assert len(failed) > 8 and page.count(escape(mistake.title)) == 2  # at the head, with all that it fails, and in the first check
+    assert f"One mistake fails {len(failed)} checks" in page and page.count("the same mistake as in softmax") == len(failed) - 1

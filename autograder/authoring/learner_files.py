@@ -131,7 +131,9 @@ def visible_tests(exercise: Exercise) -> str:
         if node not in kept:
             del lines[lines_of(node)]
     return _one_gap(
-        re.sub(r"^from autograder\.(kit[.\w]*) import (\([^)]*\)|.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE)
+        re.sub(
+            r"^from autograder\.(kit[.\w]*) import (\([^)]*\)|.*)$", lambda m: _kit_import(m, kept), "\n".join(lines), flags=re.MULTILINE
+        )
     )
 
 

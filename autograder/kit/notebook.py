@@ -70,7 +70,13 @@ class Checker:
         results = {each: self._result(each) for each in wanted}
         verdicts = self._named(results)
         self._progress.remember(verdicts, self._stamps())
+        told: dict[str, str] = {}  # mistakes that were shown, with the check
         for verdict, each in zip(verdicts, results.values()):
+            if verdict.mistake and verdict.mistake.name in told:
+                print(f"{verdict.check}: {verdict.outcome.value}, the same mistake as in {told[verdict.mistake.name]}")
+                continue
+            if verdict.mistake:
+                told[verdict.mistake.name] = verdict.check
             self._show(verdict, maps(each.error), "" if adds_up else self._so_far())
         if adds_up:
             self._show_total(verdicts)

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..exercise.model import Exercise
 from ..exercise.rules import BEGIN, END
+from ..kit.outcome import Named
 from ..kit.show import evidence
 from ..kit.source import printable
 from ..records.entry import Entry
@@ -39,10 +40,31 @@ def feedback_page(entry: Entry, exercise: Exercise, marks: Marks, course: str = 
             given={check: marks.points.get(check) for check in exercise.checks},
             late=in_words(marks.seconds_late),
             evidence=evidence,
+            roots=roots(entry),
             comments={name: printable(text) for name, text in marks.comments.items()},
             right=right_answers(exercise) if reference else [],
         )
     )
+
+
+@dataclass(frozen=True)
+class Root:
+    """A known mistake, all the checks that it fails, and the first of them, where it is shown."""
+
+    mistake: Named
+    checks: list[str]
+
+    @property
+    def first(self) -> str:
+        return self.checks[0]
+
+
+def roots(entry: Entry) -> dict[str, Root]:
+    """Return the named mistakes of a submission by name: each is told once, with all the checks that it fails."""
+    found: dict[str, Root] = {}
+    for check, mistake in ((v.check, v.mistake) for v in entry.verdicts if v.mistake):
+        found.setdefault(mistake.name, Root(mistake, [])).checks.append(check)
+    return found
 
 
 STYLES = 2  # beside the reference answer
