@@ -312,6 +312,21 @@ def test_fresh_blind_rows(learner, reference, draw):
     _expect_same(learner, reference, query, key, value, _eyes(10), 5, draw.mask(3, 7, blind=1))
 
 
+@hidden("blind_row")
+def test_fresh_blind_rows_of_one_sentence(learner, reference, draw):
+    """One query of one sentence may look at nothing; the same query of the other sentence may. Has it anything to average?"""
+    query, key, value, mask = torch.zeros(2, 3, 10), torch.zeros(2, 7, 10), draw(2, 7, 10), draw.mask(2, 3, 7)
+    mask[0, int(draw.integers(0, 3))] = False
+    _expect_same(learner, reference, query, key, value, _eyes(10), 5, mask)
+
+
+@hidden("blind_row")
+def test_fresh_words_that_see_nothing_in_a_module(learner, draw):
+    """Your module is handed a mask that lets no word of the second sentence look at anything. Does it keep to what your function does?"""
+    x, mask = draw(2, 5, 6), torch.ones(5, 5, dtype=torch.bool) & torch.tensor([True, False])[:, None, None]
+    expect(_indifferent(learner, _eyes(6), 3)(x, x, x, mask)[1], torch.zeros(5, 6), "output of the second sentence")
+
+
 @visible("dtype")
 def test_double_precision_stays(learner):
     """A third has no end, and 64 bits hold more of it than 32. Where does your code turn its input into something else, or make a tensor that does not ask for the input's dtype?"""
