@@ -163,6 +163,17 @@ def test_fresh_hidden_keys_above_very_low_scores(learner, draw):
 
 
 @hidden("mask")
+def test_fresh_keys_and_queries_in_another_order(learner, draw):
+    """Keys have changed places together with their values, and so the chunks that they are in; queries have, among themselves; the mask went along. What in your code depends on a place?"""
+    query, key, value, mask = draw(5, 1), draw(8, 1), draw(8, 7), draw.mask(5, 8)
+    queries, keys = draw(5).argsort(), draw(8).argsort()
+    value[0], mask[:, 0] = 1e30, False  # of which a hidden key hands on nothing
+    mask[:, 1] = True
+    came = learner.chunked_attention(query[queries], key[keys], value[keys], chunk=2, mask=mask[queries][:, keys])
+    expect(came, _full(query, key, value, mask)[queries], "output")
+
+
+@hidden("mask")
 def test_fresh_chunks_of_which_nothing_is_seen(learner, draw):
     """Whole chunks are hidden here, before and behind keys that match badly. What stands for the maximum of a chunk of which nothing is seen?"""
     query, value, low = torch.ones(3, 1), draw(6, 5), draw(2, 1) - 1000

@@ -275,6 +275,7 @@ def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
     mask = torch.zeros(2, 5, 7, dtype=torch.bool)
     for sentence, seen in enumerate(draw.integers(0, 7, 2).tolist()):
         mask[sentence, :, seen], key[sentence, seen], key[sentence, seen - 1] = True, -1000.0, 1e30
+        value[sentence, seen - 2] = 1e30  # of which a hidden key hands on nothing
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
     expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
 
