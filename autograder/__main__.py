@@ -62,14 +62,16 @@ def matrix(exercise: tuple[str, ...], seed: int, as_json: bool) -> None:
 
 
 @main.command()
+@click.option("--variants", is_flag=True, help="Change the variants, not the reference answer; takes most of an hour.")
 @click.argument("exercise", nargs=-1)
-def mutants(exercise: tuple[str, ...]) -> None:
+def mutants(exercise: tuple[str, ...], variants: bool) -> None:
     """Prove the tests with answers in which one thing was changed by rule. Takes minutes; exits 1 where one was accepted."""
     from .authoring.mutant_proof import proofs
+    from .authoring.variant_proof import proofs_of_variants
     from .exercise.reading import all_names
 
-    names = list(exercise) or all_names()
-    found = proofs(names, watched("judging mutants", len(names)))
+    names, prove = list(exercise) or all_names(), proofs_of_variants if variants else proofs
+    found = prove(names, watched("judging mutants", len(names)))
     print_mutants(found)
     sys.exit(0 if all(each.holds for each in found.values()) else 1)
 

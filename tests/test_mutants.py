@@ -4,16 +4,19 @@ import ast
 from dataclasses import replace
 
 import pytest
+import torch
 
-from autograder.authoring import mutant_proof
-from autograder.authoring.mutant_proof import Proof, proof, reasons_of
+from autograder.authoring import mutant_proof, variant_proof
+from autograder.authoring.mutant_proof import CHECK_BYTES, Proof, proof, reasons_of, reasons_of_variants, within_limits
 from autograder.authoring.mutants import mutants
+from autograder.authoring.variant_proof import Likeness, _judge, likeness, proof_of_variants
 from autograder.errors import AuthorError
 from autograder.exercise import reading as exercises
 from autograder.exercise.known import KnownAnswer
 from autograder.judging.answers import trusted_learner
 
 AT_ONCE = ["similarity", "single_head", "cross_attention"]  # the others are proven at night
+SOME = 10  # mutants of one variant of each exercise; all of all of them are judged at night
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,67 @@ def test_no_mutant_is_accepted(name):
     found = proof(name)
     assert found.accepted == [] and found.stale == [] and found.holds
     assert found.mutants > 50 and all(count > 0 for count in found.refused.values())
+
+
+@pytest.mark.parametrize("name", [name for name in exercises.all_names() if not exercises.load(name).seconds])
+def test_some_mutants_of_a_variant(name):
+    found = proof_of_variants(name, SOME)
+    assert found.accepted == [] and 0 < found.mutants <= SOME
+    assert found.mutants == sum(found.refused.values()) + len(found.equivalent)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", exercises.all_names())
+def test_no_mutant_of_a_variant_is_accepted(name):
+    found = proof_of_variants(name)
+    assert found.accepted == [] and found.stale == [] and found.holds
+    assert found.mutants == sum(found.refused.values()) + len(found.equivalent) > 500
+
+
+def became_of(exercise: str, variant: str, old: str, new: str, reasons: dict[str, str]) -> str:
+    """Return what became of a variant in which one thing is written in another way: "refused", "accepted" or a reason."""
+    found = Proof(refused=dict.fromkeys(exercises.load(exercise).checks, 0))
+    right = next(each for each in exercises.load(exercise).variants if each.name == variant)
+    changed = {name: text.replace(old, new) for name, text in right.definitions.items()}
+    assert changed != right.definitions
+    _judge(exercises.load(exercise), right, replace(right, name="a mutant", definitions=changed), {}, reasons, found)
+    became = ["refused"] * sum(found.refused.values()) + ["accepted"] * len(found.accepted) + list(found.equivalent.values())
+    assert found.mutants == len(became) == 1
+    return became[0]
+
+
+REASON = {"with_logsumexp: *": "So it is.", "*: a mutant": "Any hill will do."}
+
+
+@pytest.mark.parametrize(
+    "new, expected", [(".exp().clone()", "bit for bit"), (".exp() * (1 + 1e-12)", "but for rounding"), (".exp() * 1.01", "refused")]
+)
+def test_what_comes_to_the_same_needs_no_reason(new, expected):
+    assert expected in became_of("single_head", "with_logsumexp", ".exp()", new, REASON)
+
+
+def test_what_does_not_come_to_the_same_needs_a_reason():
+    change = "similarity", "difference_of_two_rising", "3.0", "6.0"
+    assert became_of(*change, {}) == "accepted" and became_of(*change, REASON) == "Any hill will do."
+
+
+def test_a_reason_is_not_enough_where_fresh_inputs_refuse_a_mutant(monkeypatch):
+    monkeypatch.setattr(variant_proof, "refusing", lambda *about: iter(()))  # as if the first inputs had let it pass
+    assert became_of("single_head", "with_logsumexp", ".exp()", ".exp() * 1.01", REASON) == "accepted"
+
+
+def test_likeness_of_results():
+    one = torch.tensor([1.0, torch.nan])
+    assert likeness([(one, 3)], [(one.clone(), 3)]) is Likeness.SAME
+    assert likeness(one[:1], one[:1] * (1 + 1e-6)) is Likeness.ROUNDED
+    others = one * 2, one.double(), one[:1], None, torch.tensor([1.0, 2.0])
+    assert {likeness(one, other) for other in others} == {Likeness.OTHER}
+    assert likeness([one], [one, one]) is Likeness.OTHER and likeness(1, True) is Likeness.OTHER
+
+
+def test_a_mutant_can_not_take_all_memory(single_head):
+    with pytest.raises(RuntimeError), within_limits(single_head):
+        torch.empty(CHECK_BYTES, dtype=torch.uint8)
 
 
 def texts(source: str) -> dict[str, str]:
@@ -71,6 +135,9 @@ def test_reasons_that_cannot_be_read_name_their_file(single_head, tmp_path):
     (tmp_path / "equivalent.toml").write_text("no toml")
     with pytest.raises(AuthorError, match="/equivalent.toml"):
         reasons_of(replace(single_head, folder=tmp_path))
+    (tmp_path / "equivalent.toml").write_text('"a" = "b"\n[variants]\n"c: *" = "d"\n')
+    read = replace(single_head, folder=tmp_path)
+    assert reasons_of(read) == {"a": "b"} and reasons_of_variants(read) == {"c: *": "d"}
 
 
 def test_a_reason_for_a_mutant_that_is_refused_is_stale():

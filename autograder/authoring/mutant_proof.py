@@ -6,6 +6,7 @@ inputs drawn anew many times: one that is refused even once is no longer equival
 
 from __future__ import annotations
 
+import resource
 import signal
 import tomllib
 import warnings
@@ -28,7 +29,9 @@ from .side_by_side import side_by_side
 SEED = 3  # of the inputs that every mutant meets
 SEEDS = range(100, 120)  # of those that mutants meet which are said to be equivalent
 FEW_SEEDS = SEEDS[:2]  # where an answer trains for seconds, in each of them
+OF_VARIANTS = "variants"  # the table of their reasons; those of the reference stand above it
 CHECK_SECONDS = 10  # after which a check that does not end is refused, as the judge does
+CHECK_BYTES = 6 << 30  # of addresses, those of torch among them; a mutant that asks for all there is must not take it from others
 
 
 @dataclass
@@ -57,7 +60,7 @@ def proof(name: str) -> Proof:
     reasons, found = reasons_of(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that nobody wrote
-        if checks := _refusing(exercise, None, SEED):
+        if checks := list(refusing(exercise, None, SEED)):
             raise AuthorError(f"{name}: the reference answer itself fails {', '.join(checks)}")
         for mutant in mutants(exercise):
             _judge(exercise, mutant, reasons, found)
@@ -66,7 +69,16 @@ def proof(name: str) -> Proof:
 
 
 def reasons_of(exercise: Exercise) -> dict[str, str]:
-    """Return why mutants are said to be equivalent, by name; raises `AuthorError`."""
+    """Return why mutants of the reference are said to be equivalent, by name; raises `AuthorError`."""
+    return {name: reason for name, reason in _said(exercise).items() if name != OF_VARIANTS}
+
+
+def reasons_of_variants(exercise: Exercise) -> dict[str, str]:
+    """Return why mutants of variants are said to be equivalent, by how their names begin; raises `AuthorError`."""
+    return _said(exercise).get(OF_VARIANTS, {})
+
+
+def _said(exercise: Exercise) -> dict:
     path = exercise.folder / "equivalent.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -76,10 +88,10 @@ def reasons_of(exercise: Exercise) -> dict[str, str]:
 
 def _judge(exercise: Exercise, mutant: KnownAnswer, reasons: dict[str, str], found: Proof) -> None:
     found.mutants += 1
-    refusing = _refusing(exercise, mutant, SEED)
-    for check in refusing:
+    checks = list(refusing(exercise, mutant, SEED))
+    for check in checks:
         found.refused[check] += 1
-    if refusing:
+    if checks:
         return
     if mutant.name not in reasons:
         found.accepted.append(mutant.name)
@@ -87,20 +99,21 @@ def _judge(exercise: Exercise, mutant: KnownAnswer, reasons: dict[str, str], fou
         found.equivalent[mutant.name] = reasons[mutant.name]
 
 
-def _refusing(exercise: Exercise, mutant: KnownAnswer | None, seed: int) -> list[str]:
-    """Return the checks that refuse a mutant; all of them where its cells already raise an error."""
+def refusing(exercise: Exercise, mutant: KnownAnswer | None, seed: int) -> Iterator[str]:
+    """Yield the checks that refuse a mutant; all of them where its cells already raise an error."""
     try:
         learner = trusted_learner(exercise, mutant)
     except Exception:
-        return list(exercise.checks)
-    return [check for check in exercise.checks if _is_refused(exercise, check, learner, seed)]
+        yield from exercise.checks
+        return
+    yield from (check for check in exercise.checks if _is_refused(exercise, check, learner, seed))
 
 
 def _is_refused(exercise: Exercise, check: str, learner: Learner, seed: int) -> bool:
     try:
-        with _at_most(CHECK_SECONDS + (exercise.seconds or 0)):
+        with within_limits(exercise):
             outcome = verdict_of(exercise, check, learner, seed).outcome
-    except _TooLong:
+    except TooLong:
         return True
     if outcome is Outcome.JUDGE_FAILED:
         raise AuthorError(f"{exercise.name}: the check {check} failed on a mutant, where it should have refused it")
@@ -113,21 +126,23 @@ def _refused_in_fresh_inputs(exercise: Exercise, mutant: KnownAnswer, seed: int)
     return any(failure(test, learner, seed, reference) for test in tests)
 
 
-class _TooLong(BaseException):
+class TooLong(BaseException):
     """A mutant does not end; no test must take this for an error of an answer."""
 
 
 @contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raise `_TooLong` when this much time has passed."""
+def within_limits(exercise: Exercise) -> Iterator[None]:
+    """Raise `TooLong` where a check takes too much time; where a mutant asks for too much memory, it does not get it."""
 
     def stop(*about_the_signal):
-        raise _TooLong
+        raise TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, (most, hard) = signal.signal(signal.SIGALRM, stop), resource.getrlimit(resource.RLIMIT_AS)
+    signal.setitimer(signal.ITIMER_REAL, CHECK_SECONDS + (exercise.seconds or 0))
+    resource.setrlimit(resource.RLIMIT_AS, (CHECK_BYTES, hard))
     try:
         yield
     finally:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

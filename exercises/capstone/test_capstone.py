@@ -21,6 +21,7 @@ from kit.outcome import Wrong
 
 SIZES = {"vocabulary": 23, "length": 7, "d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
 SHAKE, LOUD = 0.3, 1.0
+DEEP, QUIET, SHARP = 12, 0.05, 3.0  # many layers, that attend nearly alike to all; parameters so large that a head attends to one token
 RHYME = """humpty dumpty sat on a wall humpty dumpty had a great fall
 all the king's horses and all the king's men couldn't put humpty together again""".split()
 NOW, DIGITS, KNOWN = 5, 4, 400
@@ -106,6 +107,24 @@ def test_every_parameter_has_a_part(learner):
     count, reached = _trained(learner)
     if reached != count:
         raise Wrong("numbers that a gradient reaches", f"{reached} of the {count} that can learn")
+
+
+@visible("residual")
+def test_word_is_known_behind_many_layers_of_attention(learner):
+    """The last of 7 tokens was replaced, in a model of six layers, and the guess after it is still the same. In an average over all tokens little is left of one. Which way leads past each attention?"""
+    _expect_own_token(learner, _tokens(2, 7), num_layers=DEEP // 2)
+
+
+@visible("residual")
+def test_word_is_known_behind_many_narrow_networks(learner):
+    """The last of 7 tokens was replaced, in a model of twelve layers with one hidden unit each, and the guess after it is still the same. Which way leads past each feed-forward network?"""
+    _expect_own_token(learner, _tokens(2, 7), num_layers=DEEP, d_ff=1)
+
+
+@visible("heads")
+def test_more_heads_see_more(learner, draw):
+    """The parameters are so large here that each head looks at hardly more than one token. Six heads should see more than two, each a sixth as wide as the model. What does your layer do with `num_heads`?"""
+    _expect_heads(learner, draw.integers(0, SIZES["vocabulary"], 8, 12), 2, 6)
 
 
 @visible("start")
@@ -292,10 +311,50 @@ def _differ(one: Tensor, other: Tensor) -> Tensor:
 def _expect_notice(learner, tokens: Tensor, place: int, num_layers: int, **sizes) -> None:
     """Expect that a new token is noticed from its own place on and nowhere else."""
     model = _model(learner, num_layers=num_layers, **sizes)
+    differ = _differ(_logits(model, tokens), _logits(model, _with_another(tokens, place)))
+    expect(differ, (torch.arange(tokens.shape[1]) >= place).expand(tokens.shape), f"places that notice a new token at place {place}, with {num_layers} layer{'s' * (num_layers > 1)}")
+
+
+def _with_another(tokens: Tensor, place: int) -> Tensor:
+    """Return texts with another token at this place."""
     other = tokens.clone()
     other[:, place] = (tokens[:, place] + 1) % SIZES["vocabulary"]
-    differ = _differ(_logits(model, tokens), _logits(model, other))
-    expect(differ, (torch.arange(tokens.shape[1]) >= place).expand(tokens.shape), f"places that notice a new token at place {place}, with {num_layers} layer{'s' * (num_layers > 1)}")
+    return other
+
+
+def _expect_logits(learner) -> None:
+    """Expect logits of an ordinary model: those of deep and of sharp ones rest on rounding, and no mistake can be known by them."""
+    _logits(_model(learner), _tokens(2, 7))
+
+
+def _expect_own_token(learner, tokens: Tensor, num_layers: int, **sizes) -> None:
+    """Expect that the last guess notices its own token behind many layers.
+
+    Attention returns an average, in which a token's own share shrinks from layer to layer, and a network with a single hidden unit hands on
+    one number for each token. Behind many layers nothing is left of a token, unless there are ways past both.
+    """
+    _expect_logits(learner)
+    model = _model(learner, shake=QUIET, num_layers=num_layers, **sizes)
+    differ = _differ(_logits(model, tokens)[:, -1:], _logits(model, _with_another(tokens, -1))[:, -1:])
+    expect(differ, torch.ones(len(tokens), 1).bool(), f"texts whose last guess notices its own token, behind {num_layers} layers")
+
+
+def _expect_heads(learner, tokens: Tensor, few: int, many: int, **sizes) -> None:
+    """Expect that guesses depend on the number of heads, and that the last one depends on no more tokens with few heads than with many.
+
+    A head that attends to one token only notices no other. One that always attends to all, as some right ones do, notices as many alone.
+    """
+    _expect_logits(learner)
+    guesses, seen = [], []
+    for num_heads in (few, many):
+        model = _model(learner, shake=SHARP, num_heads=num_heads, num_layers=1, length=tokens.shape[1], **sizes)
+        guesses.append(_logits(model, tokens))
+        others = [_logits(model, _with_another(tokens, place)) for place in range(tokens.shape[1] - 1)]
+        seen.append(sum(int(_differ(guesses[-1], other)[:, -1].sum()) for other in others))
+    if not _differ(*guesses).any():
+        raise Wrong.plainly("guesses", f"with {few} heads they are the same as with {many}")
+    if seen[0] > seen[1]:
+        raise Wrong.plainly("tokens that the last guess depends on", f"with {few} heads there are more of them than with {many}")
 
 
 def _expect_half_alike(model, tokens: Tensor, half: int) -> None:

@@ -198,8 +198,9 @@ def test_half_precision_with_a_mask(learner):
     """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
     # Both keys match alike and have the same value, so it does not matter here which of them is hidden.
     query, key, mask = torch.ones(3, 1).half(), torch.ones(2, 1).half(), torch.tensor([[True, False]] * 3)
-    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
     expect(output, torch.tensor([[3.0, 5.0]] * 3).half(), "output")
+    expect(str(weights.dtype), "torch.float16", "dtype of the weights")
 
 
 @visible("gradient")

@@ -162,6 +162,26 @@ check("layers")
 # 3. `nn.ModuleList` takes the layers; make a new one in each round of a comprehension. Then see that `forward` mentions
 #    each part that `__init__` makes.
 
+# %% check="residual" points=1
+check("residual")
+
+# %% [markdown] tags=["hints"]
+# 1. Attention takes an average over many tokens. After a dozen layers of it, what is left of the one token whose place it is?
+# 2. Nothing, unless the token itself is handed on beside the average. That is what residual connections are for, and there are two
+#    of them in each layer.
+# 3. Add what comes out of attention to what went in, and hand on the sum; then do the same with the feed-forward network. The norm
+#    stands inside the sum (pre-norm) or behind it (post-norm).
+
+# %% check="heads" points=1
+check("heads")
+
+# %% [markdown] tags=["hints"]
+# 1. With 6 heads and a width of 12, how wide is each head, and how many tables of weights are there for each text?
+# 2. Each head is `d_model // num_heads` wide and has a table of its own. Which of the two numbers do you divide by, and on which of
+#    the new axes do the heads stand?
+# 3. `x.unflatten(-1, (num_heads, -1))` makes `num_heads` parts of the last axis. Then exchange the axis of the heads with that of the
+#    tokens, so that attention mixes tokens, in each head by itself.
+
 # %% check="start" points=1
 check("start")
 

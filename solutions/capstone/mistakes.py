@@ -117,7 +117,7 @@ class mask_upside_down:
 class mask_hides_the_word_itself:
     """A word may not look at itself, so the first one looks at nothing, and softmax divides zero by zero."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting"]
+    fails = ["logits", "past", "order", "alone", "residual", "heads", "start", "steps", "greedy", "window", "rhyme", "sorting"]
     hint = "Which words may the first one look at? What is the sum of no powers at all?"
 
     class Layer(nn.Module):
@@ -398,6 +398,102 @@ class norm_is_not_used:
             return self.to_logits(x)
 
 
+class no_way_past_attention:
+    """There is no residual connection around attention: a layer hands on the average alone."""
+
+    fails = ["residual"]
+    hint = "Attention returns an average over all that a token may see. Where in it is the token itself, and what has to be added?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = num_heads
+            self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = self.look(self.norm1(x))
+            return x + self.feed_forward(self.norm2(x))
+
+        def look(self, x):
+            heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
+            return self.to_output(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(start_dim=2))
+
+
+class no_way_past_the_network:
+    """There is no residual connection around the feed-forward network: a layer hands on what the hidden units make of a token, and no more."""
+
+    fails = ["residual"]
+    hint = "What the feed-forward network returns takes the place of what went in. Does it hold everything that the next layer needs, or should it be added?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = num_heads
+            self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = x + self.look(self.norm1(x))
+            return self.feed_forward(self.norm2(x))
+
+        def look(self, x):
+            heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
+            return self.to_output(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(start_dim=2))
+
+
+class as_wide_as_there_should_be_heads:
+    """Heads and their width are exchanged: each head is `num_heads` wide, and there are as many as the width allows."""
+
+    fails = ["heads"]
+    hint = "In `(-1, self.num_heads)`, which of the two is the number of heads, and which is the width of each?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = num_heads
+            self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = x + self.look(self.norm1(x))
+            return x + self.feed_forward(self.norm2(x))
+
+        def look(self, x):
+            heads = [each.unflatten(-1, (-1, self.num_heads)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
+            return self.to_output(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(start_dim=2))
+
+
+class one_head_only:
+    """One head as wide as the model, however many were asked for."""
+
+    fails = ["heads"]
+    hint = "Which line of your layer uses the number of heads, and how many tables of weights are there for one text?"
+
+    class Layer(nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__()
+            self.num_heads = 1
+            self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.to_heads = nn.Linear(d_model, 3 * d_model, bias=False)
+            self.to_output = nn.Linear(d_model, d_model, bias=False)
+            self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+        def forward(self, x):
+            x = x + self.look(self.norm1(x))
+            return x + self.feed_forward(self.norm2(x))
+
+        def look(self, x):
+            heads = [each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.to_heads(x).chunk(3, dim=-1)]
+            return self.to_output(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(start_dim=2))
+
+
 class probabilities_for_logits:
     """The model returns probabilities, and the loss applies softmax to them once more."""
 
@@ -424,7 +520,7 @@ class probabilities_for_logits:
 class last_guess_only:
     """The model returns the logits after the last word only."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
+    fails = ["logits", "past", "order", "alone", "residual", "heads", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "A text of 7 words is 6 guesses to learn from. Where are the others?"
 
     class Transformer(nn.Module):
@@ -447,7 +543,7 @@ class last_guess_only:
 class logits_of_the_width:
     """The model returns the words as its layers leave them, `d_model` numbers wide, and no logit for any word."""
 
-    fails = ["logits", "past", "order", "alone", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
+    fails = ["logits", "past", "order", "alone", "residual", "heads", "start", "steps", "greedy", "window", "rhyme", "sorting", "device"]
     hint = "How many numbers come out after each word, and how many words are there to choose from?"
 
     class Transformer(nn.Module):

@@ -256,6 +256,7 @@ def test_fresh_hidden_words_that_match_well(learner, reference, draw):
     x, context, seen = draw(2, 5, 3), draw(2, 7, 3), draw.integers(0, 7, 1).item()
     x[..., 0] = x[..., 0].abs() + 100
     context[:, seen, 0], context[:, seen - 1, 0] = -1000.0, 1e30
+    context[:, seen - 2, 1:] = 1e30  # of which a hidden word hands on nothing
     mask = torch.arange(7) == torch.full((5, 1), seen)
     expect(_attention(learner, weights)(x, context, mask), _attention(reference, weights)(x, context, mask), "output")
 

@@ -260,6 +260,8 @@ def test_fresh_residuals(learner, reference, draw):
     x, silent = _words(draw, 3, 1, 10), _silent(10)
     for weights in (silent, {**silent, "w_value": draw(10, 10)}, {**silent, **_straight(draw(10, 10, scale=0.5))}):
         _expect_same(learner, reference, x, weights, 5)
+    # Each word looks at all alike. Whether what they gather is an average or a sum shows beside the word only: the norm hides it.
+    _expect_same(learner, reference, _words(draw, 3, 7, 10), {**silent, "w_value": draw(10, 10)}, 5)
 
 
 @visible("post_norm")
@@ -474,6 +476,23 @@ def test_fresh_dropout(learner, draw):
     layer.train()
     expect(layer(x), x, "output")
     _expect_one_of_all(learner, _words(draw, 6)[0, 0], draw(6, scale=2.0), dropout=0.4)
+
+
+@hidden("dropout")
+def test_fresh_dropout_around_each_sublayer(learner, draw):
+    """Two fifths of what a sublayer returns are dropped, of attention as of the network, behind a norm as before it. How many words get nothing from yours?"""
+    # A sublayer adds a little to one number of each word, and the norms leave these words as they are: a word stays what it was where that number is dropped.
+    x, one, silent = _words(draw, 43, 1, 10).repeat(1, 7, 1), torch.eye(10)[:1] / 100, _silent(10)
+    attention = {**silent, "w_value": torch.eye(10), "w_output": draw(10, 1) @ one}
+    for weights, norm_first in itertools.product((attention, {**silent, "b2": one[0]}), (False, True)):
+        layer = _layer(learner, weights, 5, dropout=0.4, norm_first=norm_first)
+        same_in_training = _same_words(layer(x), x)
+        layer.eval()
+        # Where nothing arrives in use either, other checks say so.
+        if not (same_in_use := _same_words(layer(x), x)).all():
+            share = same_in_training[~same_in_use].double().mean().item()
+            # Of 301 words: six times as far from 0.4 as a share lies by chance.
+            expect(abs(share - 0.4) < 0.17, True, "whether about two fifths of the words stay as they were")
 
 
 @hidden("dropout")
@@ -698,6 +717,11 @@ def _expect_one_of_all(learner, word, shift, dropout: float) -> None:
         expect(came, word.repeat(1, 9, 1), "output")
     nearest = (came[0, :, None] - possible).abs().amax(-1).nan_to_num(9.0).argmin(-1)
     expect(came, possible[nearest][None], "output, compared with the nearest of all that could be")
+
+
+def _same_words(came, x):
+    """Return for each word whether it is what it was; none is, where something else came than words."""
+    return (came - x).abs().amax(-1) < 1e-4 if getattr(came, "shape", None) == x.shape else torch.zeros(x.shape[:-1]).bool()
 
 
 def _expect_in_use(learner, weights: dict, x, expected, dropout: float) -> None:

@@ -167,7 +167,17 @@ def test_fresh_hidden_keys_far_above(learner, reference, draw):
         seen, query = draw.mask(1, 5), torch.ones(2, 4, 1, 1, dtype=dtype)
         # So far apart that rounding can't matter.
         key = torch.where(seen.mT, -far - far / 10 * draw(5, 1).argsort(0), far).to(dtype).expand(2, 1, 5, 1)
-        _expect_same(learner, reference, query, key, draw(2, 1, 5, 1, dtype=dtype), seen)
+        value = torch.where(seen.mT, draw(5, 1), far).to(dtype).expand(2, 1, 5, 1)
+        _expect_same(learner, reference, query, key, value, seen)
+
+
+@hidden("mask")
+def test_fresh_keys_and_queries_in_another_order(learner, reference, draw):
+    """Keys have changed places together with their values, and queries among themselves; the mask went along. What in your code depends on a place?"""
+    query, key, value, mask = draw(2, 1, 5, 1), draw(2, 1, 7, 1), draw(2, 1, 7, 1), draw.mask(2, 5, 7)
+    queries, keys = draw(5).argsort(), draw(7).argsort()
+    came = learner.grouped_attention(query[..., queries, :], key[..., keys, :], value[..., keys, :], mask[:, queries][..., keys])
+    expect(came, reference.grouped_attention(query, key, value, mask)[..., queries, :], "output")
 
 
 @hidden("mask")

@@ -265,7 +265,7 @@ class maximum_begins_at_zero:
 class maximum_of_the_first_chunk:
     """The maximum of the first chunk was taken off the scores of all."""
 
-    fails = ["stable"]
+    fails = ["stable", "mask"]
     hint = "What if a later chunk has a score that is a thousand larger?"
 
     def chunked_attention(query, key, value, chunk, mask=None):

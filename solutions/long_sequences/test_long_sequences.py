@@ -163,6 +163,42 @@ def test_fresh_hidden_keys_above_very_low_scores(learner, draw):
     expect(learner.chunked_attention(query, key, value, chunk=8, mask=seen[None]), alone, "output where hidden keys match far better")
 
 
+@hidden("mask")
+def test_fresh_keys_and_queries_in_another_order(learner, draw):
+    """Keys have changed places together with their values, and so the chunks that they are in; queries have, among themselves; the mask went along. What in your code depends on a place?"""
+    query, key, value, mask = draw(5, 1), draw(8, 1), draw(8, 7), draw.mask(5, 8)
+    queries, keys = draw(5).argsort(), draw(8).argsort()
+    value[0], mask[:, 0] = 1e30, False  # of which a hidden key hands on nothing
+    mask[:, 1] = True
+    came = learner.chunked_attention(query[queries], key[keys], value[keys], chunk=2, mask=mask[queries][:, keys])
+    expect(came, _full(query, key, value, mask)[queries], "output")
+
+
+@hidden("mask")
+def test_fresh_chunks_of_which_nothing_is_seen(learner, draw):
+    """Whole chunks are hidden here, before and behind keys that match badly. What stands for the maximum of a chunk of which nothing is seen?"""
+    query, value, low = torch.ones(3, 1), draw(6, 5), draw(2, 1) - 1000
+    alone = learner.chunked_attention(query, low, value[2:4], chunk=2)
+    key, seen = torch.cat([draw(2, 1), low, draw(2, 1)]), torch.tensor([[False, False, True, True, False, False]])
+    expect(learner.chunked_attention(query, key, value, chunk=2, mask=seen), alone, "output where whole chunks are hidden")
+
+
+@hidden("mask")
+def test_fresh_masks_of_many_queries(learner, draw):
+    """There are far more queries than keys, and each has a row of the mask. Which row does your code take for which query, and which column for which key?"""
+    for queries, keys, chunk in ((600, 6, 2), (3, 2, 1)):
+        query, key, value, mask = draw(queries, 1), draw(keys, 1), draw(keys, 3), draw.mask(queries, keys)
+        expect(learner.chunked_attention(query, key, value, chunk=chunk, mask=mask), _full(query, key, value, mask), "output")
+
+
+@hidden("batch")
+def test_fresh_batches_of_many_queries(learner, draw):
+    """There are far more queries than keys in each text, and a mask for each text. Along which axis do you go through the queries?"""
+    query, key, value = draw(2, 600, 1), draw(2, 6, 1), draw(2, 6, 3)
+    for mask in (None, draw.mask(2, 600, 6)):
+        expect(learner.chunked_attention(query, key, value, chunk=2, mask=mask), _full(query, key, value, mask), "output")
+
+
 @visible("blind_row")
 def test_query_that_sees_nothing(learner, draw):
     """The second query may look at nothing, in any chunk. What do its weights add up to, and what should stand in its row?"""
@@ -529,7 +565,7 @@ def test_linear_that_looks_back(learner, draw):
 @hidden("linear_causal")
 def test_linear_that_looks_back_on_fresh_inputs(learner, draw):
     """Both sums run from the first key to the one of the query. Along which axis do they grow?"""
-    for batch, words in (((), 1), ((2,), 7), ((2, 3), 11)):
+    for batch, words in (((), 1), ((2,), 7), ((2, 3), 11), ((2,), 150)):
         query, key, value = draw(*batch, words, 3).abs(), draw(*batch, words, 3).abs(), draw(*batch, words, 5)
         expect(learner.linear_attention(query, key, value, causal=True), _linear(query, key, value, True), "output")
 

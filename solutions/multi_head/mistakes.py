@@ -530,7 +530,7 @@ class mask_not_far_enough_down:
 class mask_without_an_axis_for_heads:
     """The mask of a batch was laid on the scores as it is, and its batch axis met the heads."""
 
-    fails = ["mask_batch", "module_mask", "device"]
+    fails = ["mask_batch", "module_mask", "device", "blind_row"]
     hint = "The scores have four axes and this mask has three. Axes are matched from the last one: who meets whom?"
 
     def multi_head_attention(query, key, value, w_query, w_key, w_value, w_output, num_heads, mask=None):
@@ -1007,7 +1007,7 @@ class only_self_attention:
 class mask_not_passed_on:
     """The module took the mask and did not hand it on."""
 
-    fails = ["module_mask"]
+    fails = ["module_mask", "blind_row"]
     hint = "Where does the attention of your module learn what may be seen?"
 
     class MultiHeadAttention(nn.Module):
@@ -1134,7 +1134,7 @@ class last_matrix_a_plain_tensor:
 class layers_with_a_bias:
     """The layers have biases, which the exercise does not have and nobody sets."""
 
-    fails = ["module", "defaults", "cross", "module_mask", "trains"]
+    fails = ["module", "defaults", "cross", "module_mask", "trains", "blind_row"]
     hint = "What does nn.Linear add by itself unless you tell it not to?"
 
     class MultiHeadAttention(nn.Module):
@@ -1161,7 +1161,7 @@ class layers_with_a_bias:
 class query_added_to_the_output:
     """The query was added to what the heads found, as the layer around it does; attention by itself does not."""
 
-    fails = ["module", "defaults", "cross", "module_mask", "trains"]
+    fails = ["module", "defaults", "cross", "module_mask", "trains", "blind_row"]
     hint = "A residual connection belongs to the encoder layer. What is left of the output where all values are 0?"
 
     class MultiHeadAttention(nn.Module):

@@ -281,6 +281,7 @@ def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
     mask = torch.zeros(5, 7, dtype=torch.bool)
     query, key, value, seen = draw(2, 5, 3).abs() + 100, draw(2, 7, 3), draw(2, 7, 3), draw.integers(0, 7, 1).item()
     mask[:, seen], key[:, seen], key[:, seen - 1] = True, -1000.0, 1e30
+    value[:, seen - 2] = 1e30  # of which a hidden key hands on nothing
     _expect_same(learner, reference, query, key, value, _eyes(3), 3, mask)
 
 
@@ -321,6 +322,21 @@ def test_fresh_blind_rows(learner, reference, draw):
     """One query of each sentence may look at nothing. Has it anything to average?"""
     query, key, value = torch.zeros(2, 3, 10), torch.zeros(2, 7, 10), draw(2, 7, 10)
     _expect_same(learner, reference, query, key, value, _eyes(10), 5, draw.mask(3, 7, blind=1))
+
+
+@hidden("blind_row")
+def test_fresh_blind_rows_of_one_sentence(learner, reference, draw):
+    """One query of one sentence may look at nothing; the same query of the other sentence may. Has it anything to average?"""
+    query, key, value, mask = torch.zeros(2, 3, 10), torch.zeros(2, 7, 10), draw(2, 7, 10), draw.mask(2, 3, 7)
+    mask[0, int(draw.integers(0, 3))] = False
+    _expect_same(learner, reference, query, key, value, _eyes(10), 5, mask)
+
+
+@hidden("blind_row")
+def test_fresh_words_that_see_nothing_in_a_module(learner, draw):
+    """Your module is handed a mask that lets no word of the second sentence look at anything. Does it keep to what your function does?"""
+    x, mask = draw(2, 5, 6), torch.ones(5, 5, dtype=torch.bool) & torch.tensor([True, False])[:, None, None]
+    expect(_indifferent(learner, _eyes(6), 3)(x, x, x, mask)[1], torch.zeros(5, 6), "output of the second sentence")
 
 
 @visible("dtype")

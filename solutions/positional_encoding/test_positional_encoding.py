@@ -184,6 +184,9 @@ def test_fresh_lengths(learner, reference, draw):
     lengths = *draw.integers(2, 11, 2).tolist(), 11, *draw.integers(12, 40, 2).tolist(), 2
     _expect_places(learner, _by(reference, 6), *(torch.zeros(41, tokens, 6) for tokens in lengths), max_length=11)
     expect(tuple(learner.AddPositions(2, 11)(torch.zeros(3, 7, 2), 6).shape), (3, 7, 2), "shape of the places")
+    # Of a new module each: one word, two, one more than there are places ready, more than these and fewer than a word has numbers.
+    for tokens in (1, 2, 5, 9):
+        _expect_places(learner, _by(reference, 14), torch.zeros(3, tokens, 14), max_length=4)
 
 
 @visible("start")

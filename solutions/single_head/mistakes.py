@@ -244,6 +244,21 @@ class weights_not_divided:
         return parts @ value / total.masked_fill(total == 0, 1.0), parts
 
 
+class weights_in_more_bits:
+    """Softmax was computed in 32 bits, and only the output went back to the dtype of the inputs; the weights kept 32."""
+
+    fails = ["dtype"]
+    hint = "Two things are returned. Which of them was brought back to the dtype of the inputs?"
+
+    def scaled_dot_product_attention(query, key, value, mask=None):
+        wide = torch.promote_types(query.dtype, torch.float32)
+        scores = query.to(wide) @ key.to(wide).transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = softmax(scores)
+        return (weights @ value.to(wide)).to(query.dtype), weights
+
+
 class weights_before_output:
     """The two results were returned the wrong way round: the weights first."""
 

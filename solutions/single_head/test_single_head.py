@@ -275,6 +275,7 @@ def test_fresh_hidden_keys_that_match_well(learner, reference, draw):
     mask = torch.zeros(2, 5, 7, dtype=torch.bool)
     for sentence, seen in enumerate(draw.integers(0, 7, 2).tolist()):
         mask[sentence, :, seen], key[sentence, seen], key[sentence, seen - 1] = True, -1000.0, 1e30
+        value[sentence, seen - 2] = 1e30  # of which a hidden key hands on nothing
     output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
     expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
 
@@ -295,6 +296,10 @@ def test_fresh_masks(learner, reference, draw):
     for mask in (draw.mask(5, 3, 7), draw.mask(3, 7), draw.mask(5, 1, 7)):
         output, _ = learner.scaled_dot_product_attention.pair(query, key, value, mask)
         expect(output, reference.scaled_dot_product_attention(query, key, value, mask)[0], "output")
+    alone = query[0], key[0], value[0]
+    for mask in (draw.mask(1, 7), torch.ones(3, 1, dtype=torch.bool)):
+        output, _ = learner.scaled_dot_product_attention.pair(*alone, mask)
+        expect(output, reference.scaled_dot_product_attention(*alone, mask)[0], "output")
 
 
 @visible("blind_row")
@@ -339,24 +344,27 @@ def test_half_precision_with_a_mask(learner):
     """The inputs have 16 bits, and the largest of their numbers is 65504. Does your code put a number into them that they can't hold?"""
     # Both keys match alike and have the same value, so it does not matter here which of them is hidden.
     query, key, mask = torch.ones(3, 1).half(), torch.ones(2, 1).half(), torch.tensor([[True, False]] * 3)
-    output, _ = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, torch.tensor([[3.0, 5.0]] * 2).half(), mask)
     expect(output, torch.tensor([[3.0, 5.0]] * 3).half(), "output")
+    expect(str(weights.dtype), "torch.float16", "dtype of the weights")
 
 
 @hidden("dtype")
 def test_fresh_double_precision(learner, reference, draw):
     """The inputs have 64 bits. Where does your code turn them into something else, or lose digits on the way?"""
     query, key, value = (draw(*shape, dtype=torch.float64) for shape in ((2, 7, 1), (2, 5, 1), (2, 5, 3)))
-    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, value)
     expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
+    expect(str(weights.dtype), "torch.float64", "dtype of the weights")
 
 
 @hidden("dtype")
 def test_fresh_half_precision(learner, reference, draw):
     """The inputs have 16 bits. Where does your code turn them into something else, or put a number into them that they can't hold?"""
     query, key, value = (draw(*shape, scale=0.5).half() for shape in ((2, 7, 1), (2, 5, 1), (2, 5, 3)))
-    output, _ = learner.scaled_dot_product_attention.pair(query, key, value)
+    output, weights = learner.scaled_dot_product_attention.pair(query, key, value)
     expect(output, reference.scaled_dot_product_attention(query, key, value)[0], "output")
+    expect(str(weights.dtype), "torch.float16", "dtype of the weights")
     alike, only = torch.ones(2, 5, 1).half(), draw(2, 1, 3).half().expand(2, 5, 3).contiguous()
     output, _ = learner.scaled_dot_product_attention.pair(query, alike, only, draw.mask(2, 7, 5))
     expect(output, only[:, :1].expand(2, 7, 3).contiguous(), "output")

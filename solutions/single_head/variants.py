@@ -98,7 +98,7 @@ class query_by_query:
             return tuple(torch.stack(part) for part in zip(*both))
         if mask is None:
             mask = torch.ones(len(query), len(key), dtype=torch.bool, device=query.device)
-        rows = [weights_of(one, key, seen) for one, seen in zip(query, mask.expand(len(query), -1))]
+        rows = [weights_of(one, key, seen) for one, seen in zip(query, mask.expand(len(query), len(key)))]
         weights = torch.stack(rows)
         return weights @ value, weights
 

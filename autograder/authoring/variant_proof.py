@@ -1,0 +1,149 @@
+"""The proof of the tests by mutants of every variant: what goes wrong where a right answer is written in another style.
+
+There are five times as many as of the references, so a mutant counts as refused with the first check that refuses it. Most of those
+that no check refuses come to the same, and a program finds that out by itself: in every test, on inputs drawn anew many times, such a
+mutant returns what the variant returns that it was made of. For each of the others an author gives a reason in
+`solutions/NAME/equivalent.toml`, in the table `[variants]`, by their names, in which `*` stands for anything: `"two_at_a_time: scores: *"`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+from ..exercise import reading as exercises
+from ..exercise.known import KnownAnswer
+from ..exercise.model import Exercise
+from ..judging.answers import reference_learner, trusted_learner
+from ..judging.verdicts import counted
+from ..kit.compare import expect
+from ..kit.learner import Learner
+from ..kit.outcome import Wrong
+from ..kit.suite import failure
+from .mutant_proof import SEED, SEEDS, Proof, TooLong, reasons_of_variants, refusing, within_limits
+from .mutants import mutants
+from .side_by_side import side_by_side
+
+FRESH = SEEDS[:5]  # of the inputs that a mutant meets before it counts as equivalent
+ONE = SEEDS[:1]  # where an answer trains for seconds
+Results = list[list]  # of each test: what came back from each call
+
+
+class Likeness(IntEnum):
+    """How far from its variant a mutant goes on fresh inputs."""
+
+    SAME = 0
+    ROUNDED = 1
+    OTHER = 2
+    REFUSED = 3
+
+
+REASONS = {
+    Likeness.SAME: "In every test all that it returns is, bit for bit, what the right answer returns that it was made of.",
+    Likeness.ROUNDED: "In every test all that it returns is, but for rounding, what the right answer returns that it was made of.",
+}
+
+
+def proofs_of_variants(names: list[str], watch: Callable[[Iterable[Proof]], Iterable[Proof]] = iter) -> dict[str, Proof]:
+    """Return what became of the mutants of each exercise's variants; what is done passes through `watch`."""
+    return dict(zip(names, watch(side_by_side(proof_of_variants, names))))
+
+
+def proof_of_variants(name: str, some: int | None = None) -> Proof:
+    """Return what became of the mutants of an exercise's variants, or of `some` that are drawn, always the same; raises `AuthorError`."""
+    exercise = exercises.load(name)
+    reasons, found, needed = reasons_of_variants(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0)), set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of code that nobody wrote
+        for variant in exercise.variants if some is None else [random.Random(name).choice(exercise.variants)]:
+            right: dict[int, Results] = {}
+            for mutant in _some(mutants(exercise, variant), some):
+                needed.add(_judge(exercise, variant, mutant, right, reasons, found))
+    found.stale = [each for each in reasons if each not in needed] if some is None else []
+    return found
+
+
+def _some(made: Iterable[KnownAnswer], some: int | None) -> list[KnownAnswer]:
+    made = list(made)
+    return made if some is None else random.Random(some).sample(made, min(some, len(made)))
+
+
+def _judge(
+    exercise: Exercise, variant: KnownAnswer, mutant: KnownAnswer, right: dict[int, Results], reasons: dict[str, str], found: Proof
+) -> str | None:
+    """Enter what became of a mutant; return which of the reasons it needed."""
+    found.mutants += 1
+    name = f"{variant.name}: {mutant.name}"
+    if check := next(refusing(exercise, mutant, SEED), None):
+        found.refused[check] += 1
+        return None
+    likeness, given = _likeness(exercise, variant, mutant, right), next((each for each in reasons if _fits(name, each)), None)
+    if likeness in REASONS:
+        found.equivalent[name] = REASONS[likeness]
+    elif likeness is Likeness.OTHER and given:
+        found.equivalent[name] = reasons[given]
+        return given
+    else:
+        found.accepted.append(name)
+    return None
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Return whether a name is what a pattern says, where `*` stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+
+
+def _likeness(exercise: Exercise, variant: KnownAnswer, mutant: KnownAnswer, right: dict[int, Results]) -> Likeness:
+    """Return how far a mutant goes from its variant on any of the fresh inputs; `right` keeps what the variant returned."""
+    furthest = Likeness.SAME
+    for seed in ONE if exercise.seconds else FRESH:
+        if seed not in right:
+            right[seed], _ = _results(exercise, variant, seed)
+        try:
+            came, is_refused = _results(exercise, mutant, seed)
+        except TooLong:
+            return Likeness.REFUSED
+        if is_refused:
+            return Likeness.REFUSED
+        furthest = max(furthest, likeness(came, right[seed]))
+    return furthest
+
+
+def _results(exercise: Exercise, known: KnownAnswer, seed: int) -> tuple[Results, bool]:
+    """Return what an answer returns in each test that measures nothing, and whether one refuses it."""
+    plain, is_refused = trusted_learner(exercise, known), False
+    results: Results = []
+
+    def send(*question, **more):
+        came = plain._send(*question, **more)
+        if more.get("device") is None:  # elsewhere the numbers are those of a fresh module, of which nobody asks anything
+            results[-1].append(came)
+        return came
+
+    learner = Learner(send, forget=plain._forget)
+    for test in [test for check in exercise.checks for test in counted(exercise, check) if not test.measures]:
+        results.append([])
+        with within_limits(exercise):
+            is_refused |= failure(test, learner, seed, reference_learner(exercise.name)) is not None
+    return results, is_refused
+
+
+def likeness(came: object, right: object) -> Likeness:
+    """Return how far apart two results are, or two lists of them."""
+    if isinstance(came, (tuple, list)) and isinstance(right, (tuple, list)) and len(came) == len(right):
+        return max(map(likeness, came, right), default=Likeness.SAME)
+    if not isinstance(came, Tensor) or not isinstance(right, Tensor):
+        return Likeness.SAME if type(came) is type(right) and came == right else Likeness.OTHER
+    if came.dtype == right.dtype and torch.equal(came.nan_to_num(), right.nan_to_num()) and torch.equal(came.isnan(), right.isnan()):
+        return Likeness.SAME
+    try:
+        expect(came, right)
+    except Wrong:
+        return Likeness.OTHER
+    return Likeness.ROUNDED
