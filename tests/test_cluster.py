@@ -144,6 +144,7 @@ def test_what_a_worker_lacks_is_reported_and_nothing_is_judged(course, scheduler
     assert not list(course.root.glob("verdicts/*/*"))
 
 
+@pytest.mark.nightly
 def test_a_worker_with_two_threads_is_refused(scheduler, level):
     """Threads share torch's random numbers: an answer that draws some would get others than by itself."""
     scheduler.worker("--nthreads", "2")
@@ -152,6 +153,7 @@ def test_a_worker_with_two_threads_is_refused(scheduler, level):
         Cluster(scheduler.address, level, 1)
 
 
+@pytest.mark.nightly
 def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, workers, cluster, task, caplog):
     (scheduler.folder / "late").mkdir()
     (scheduler.folder / "late" / "sitecustomize.py").write_text(
@@ -173,6 +175,7 @@ def test_a_worker_that_joins_later_and_does_not_fit_judges_nothing(scheduler, wo
     )
 
 
+@pytest.mark.nightly
 def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
     assert cluster.ahead == 2
     scheduler.worker()
@@ -189,6 +192,7 @@ def test_workers_that_join_later_get_their_share(scheduler, workers, cluster):
         time.sleep(0.1)
 
 
+@pytest.mark.nightly
 def test_a_cluster_without_workers_is_reported_once_and_waited_for(scheduler, workers, cluster, task, caplog):
     cluster.look()
     assert not caplog.records
@@ -212,6 +216,7 @@ def test_a_cluster_without_workers_is_reported_once_and_waited_for(scheduler, wo
     ]
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_goes_away_is_reported(scheduler, workers, cluster, task):
     result = cluster.submit(task)
     scheduler.started[0].kill()

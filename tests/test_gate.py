@@ -1,10 +1,9 @@
 """The gate that learners trust is the gate that marks: `check()` and pytest ask the answers that the judge would take, and nothing else.
 
-The notebooks run in real kernels: as JupyterLab runs them, which says which cell it is, and as Validate does, which does not.
+The notebooks run in real kernels as JupyterLab runs them, which says which cell it is. Validate, which does not, is asked about all right answers in test_walk.py.
 """
 
 import io
-import json
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from nbformat.v4 import new_code_cell
 from nbgrader.validator import Validator
 
 from autograder.authoring.sample import handed_in
-from autograder.exercise import reading as exercises
 from autograder.grading import grade
 from autograder.kit.outcome import Outcome
 from tests.conftest import ROOT
@@ -55,9 +53,8 @@ def _split(cells: list, name: str, own: str, uses: str = "attend(scores)") -> li
 class Kernel:
     """A kernel in the folder of an exercise, asked as JupyterLab asks it."""
 
-    def __init__(self, folder, says_cells: bool = True):
+    def __init__(self, folder):
         self.manager, self.client = start_new_kernel(kernel_name="python3", cwd=str(folder))
-        self.says_cells = says_cells
 
     def __enter__(self):
         return self
@@ -76,7 +73,7 @@ class Kernel:
             "allow_stdin": False,
             "stop_on_error": False,
         }
-        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell} if self.says_cells and cell else {})
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell} if cell else {})
         self.client.shell_channel.send(message)
         shown = []
         while True:
@@ -207,14 +204,6 @@ def test_prints_of_an_answer_are_seen_once(kernel, single_head):
 
 def test_checks_are_completed_by_name(kernel):
     assert "'softmax'" in kernel.run("print(dir(check))") and "softmax: passed" in kernel.run("check.softmax()")
-
-
-@pytest.mark.parametrize("name", exercises.all_names())
-def test_right_answers_pass_in_a_kernel_that_names_no_cells(name, desk):
-    exercise = exercises.load(name)
-    with Kernel(desk / name, says_cells=False) as kernel:
-        shown = kernel.notebook(handed_in(exercise, exercise.variants[0]))
-    assert set(outcomes_in(shown, exercise).values()) == {Outcome.PASSED.value}, json.dumps(shown, indent=1)[-2000:]
 
 
 def test_a_hint_without_a_name_says_what_to_say(kernel):

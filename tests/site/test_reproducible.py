@@ -37,11 +37,13 @@ def two_builds(tmp_path_factory, once):
     return build(here), build(elsewhere, **ELSEWHERE)
 
 
+@pytest.mark.nightly
 def test_two_builds_have_the_same_files(two_builds):
     first, second = two_builds
     assert first.keys() == second.keys()
 
 
+@pytest.mark.nightly
 def test_two_builds_have_the_same_bytes(two_builds):
     first, second = two_builds
     assert [name for name in first if first[name] != second.get(name)] == []
