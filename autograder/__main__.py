@@ -207,6 +207,28 @@ def _write_report(course: Course, graded: Graded) -> None:
 
 
 @main.command()
+@click.argument("exercise")
+def similar(exercise: str) -> None:
+    """Show pairs of submissions that are more alike than known answers are, side by side: a reason to look, never a verdict."""
+    from .exercise.reading import load
+    from .files import write_whole
+    from .intake.reading import read_submission
+    from .pages.similar import similar_page, similar_pairs
+    from .records.course import Course
+
+    course, found, submissions = Course(), load(exercise), []
+    for learner, name in course.submissions([found.name]):
+        try:
+            submissions.append(read_submission(course.handed_in(learner, name), learner, found))
+        except Refused:
+            continue  # grading says so
+    pairs = similar_pairs(found, submissions)
+    page = course.root / f"similar-{found.name}.html"
+    write_whole(page, similar_page(found, pairs, len(submissions)))
+    console.print(f"{short(page)}: {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of {len(submissions)} submissions")
+
+
+@main.command()
 @click.argument("exercise", nargs=-1)
 def handback(exercise: tuple[str, ...]) -> None:
     """Write marks and feedback under _course/handback/ in the form that the course's learning platform takes."""
