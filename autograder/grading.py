@@ -278,7 +278,7 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
         ]  # only a learner's name may become part of a path
         write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
     times = {entry.of: handed_in_at(course, *entry.of) for _, entry in named}
-    marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late)
+    marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late, course.settings.consequences)
     write_all([file for work, entry in named for file in _written(course, work.submission, entry, marks[entry.of])])
     return entries, marks
 

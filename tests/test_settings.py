@@ -71,6 +71,7 @@ def test_what_the_file_says_is_what_is_read(settings):
         ("[points]\nsingle_head = 0", "a number of points above 0"),
         ("[points]\nsingle_head = true", "a number of points above 0"),
         ("deadlines = 3", r"begins with the line \[deadlines\]"),
+        ("consequences = 2", "a share from 0 to 1"),
         ('late = "half"', "one of 'none', 'zero'"),
         ('[feedback]\nreference = "soon"', "one of 'never', 'after the deadline', 'always'"),
         ("[report]\nname = false", r"`report\.name` \(did you mean `names`\?\)"),
@@ -152,3 +153,15 @@ def test_a_folder_that_is_not_shared_is_not_opened(course, command, hand_in, sin
     os.chmod(course.root, 0o755)
     command("python", "-m", "autograder", "grade")
     assert not (course.root / "gradebook.db").stat().st_mode & 0o022
+
+
+def test_what_follows_from_a_mistake_may_cost_less(settings, command, hand_in, single_head):
+    course = settings("consequences = 0.5")
+    mistake = single_head.mistakes[0]
+    hand_in("ada", single_head, mistake)
+    command("python", "-m", "autograder", "grade")
+    with database.opened(course.gradebook_url) as gradebook:
+        points = read_marks(gradebook, "single_head")["ada", "single_head"].points
+    first, *others = [check for check in single_head.checks if check in mistake.fails]
+    assert points[first] == 0 and [points[check] for check in others] == [single_head.checks[check] / 2 for check in others]
+    assert all(points[check] == most for check, most in single_head.checks.items() if check not in mistake.fails)

@@ -114,7 +114,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
             with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
                 gradebooks.set_deadline(gradebook, entry.exercise, course.settings)
                 times = {entry.of: handed_in_at(course, *entry.of)}
-                marks = gradebooks.record(gradebook, [entry], times, Late(self.parent))[entry.of]
+                marks = gradebooks.record(gradebook, [entry], times, Late(self.parent), course.settings.consequences)[entry.of]
             page = course.feedback(*entry.of)
             told = [(page.with_name(name), text) for name, text in beside(course, *entry.of).items() if text]
             write_all([(page, page_of(course, entry, marks)), *told])

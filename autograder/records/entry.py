@@ -34,10 +34,20 @@ class Entry:
         """Return the points by check; None where it is still to be judged."""
         return {verdict.check: verdict.score for verdict in self.verdicts}
 
-    @property
-    def shares(self) -> dict[str, float | None]:
-        """Return the share of its points that each check got; None where it is still to be judged."""
-        return {v.check: None if v.score is None else v.score / v.max_points if v.max_points else 0.0 for v in self.verdicts}
+    def shares(self, consequences: float = 0.0) -> dict[str, float | None]:
+        """Return the share of its points that each check got; None where it is still to be judged.
+
+        `consequences` is what a check gets that fails for a named mistake that has cost another check its points already.
+        """
+        shares: dict[str, float | None] = {}
+        paid: set[str] = set()
+        for verdict in self.verdicts:
+            share = None if verdict.score is None else float(verdict.score > 0)
+            if verdict.mistake and share == 0.0:
+                share = consequences if verdict.mistake.name in paid else 0.0
+                paid.add(verdict.mistake.name)
+            shares[verdict.check] = share
+        return shares
 
     @property
     def score(self) -> float | None:

@@ -111,21 +111,29 @@ def _emptied(exercise: Exercise, cell: BaseCell | SourceCell) -> list[Grade | Co
 
 
 def record(
-    gradebook: Gradebook, entries: list[Entry], times: Mapping[Of, datetime | None] | None = None, late: Late | None = None
+    gradebook: Gradebook,
+    entries: list[Entry],
+    times: Mapping[Of, datetime | None] | None = None,
+    late: Late | None = None,
+    consequences: float = 0.0,
 ) -> dict[Of, Marks]:
     """Enter the marks of submissions, all or none; a mark or comment given by hand is never touched.
 
     What was refused or not judged gets no mark, which is not a zero: it needs a person. `times` says when they were handed in, and
-    `late` what is taken off for that. Returns what the gradebook then has on each submission, by learner and exercise.
+    `late` what is taken off for that; for `consequences` see `Entry.shares`. Returns what the gradebook then has on each submission, by learner and exercise.
     """
     marks: dict[Of, Marks] = {}
     with whole(gradebook):
         for name in {entry.exercise for entry in entries}:
-            marks |= _enter(gradebook, name, [entry for entry in entries if entry.exercise == name], times or {}, late or Late())
+            marks |= _enter(
+                gradebook, name, [entry for entry in entries if entry.exercise == name], times or {}, late or Late(), consequences
+            )
     return marks
 
 
-def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry], times: Mapping[Of, datetime | None], late: Late) -> dict[Of, Marks]:
+def _enter(
+    gradebook: Gradebook, exercise: str, entries: list[Entry], times: Mapping[Of, datetime | None], late: Late, consequences: float
+) -> dict[Of, Marks]:
     """Enter submissions of one exercise.
 
     In nbgrader's tables but without its functions, which query each cell of each row by itself.
@@ -142,7 +150,7 @@ def _enter(gradebook: Gradebook, exercise: str, entries: list[Entry], times: Map
     grades = iter(_made(session, Grade, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in checks]))
     _made(session, Comment, [{"cell_id": cell.id, "notebook_id": row.id} for row in mine for cell in answers])
     worth = dict(session.query(GradeCell.name, GradeCell.max_score).filter_by(notebook_id=notebook.id).all())
-    _mark(session, [(entry, {cell.name: next(grades) for cell in checks}) for entry in entries], worth)
+    _mark(session, [(entry, {cell.name: next(grades) for cell in checks}) for entry in entries], worth, consequences)
     marks = read_marks(gradebook, exercise, [entry.learner for entry in entries])
     for entry in entries:
         each = marks[entry.of]
@@ -166,11 +174,11 @@ def _made(session, kind: type[Base], wanted: list[dict[str, str]]) -> list[Row]:
     return [have[tuple(row.values())] for row in wanted]
 
 
-def _mark(session, rows: list[tuple[Entry, dict[str, Row]]], worth: dict[str, float]) -> None:
+def _mark(session, rows: list[tuple[Entry, dict[str, Row]]], worth: dict[str, float], consequences: float) -> None:
     """Write the marks into rows that are there already: of what each check is `worth`, the share that the judge gave."""
     marks = []
     for entry, grades in rows:
-        shares = entry.shares
+        shares = entry.shares(consequences)
         for check, grade in grades.items():
             share = shares.get(check)
             score = None if share is None else share * worth[check]

@@ -27,6 +27,9 @@ class Settings:
     exercises: tuple[str, ...] = ()  # those that count, in their order
     deadlines: Mapping[str, datetime] = field(default_factory=dict)  # in UTC and without a time zone, as the gradebook has them
     points: Mapping[str, float] = field(default_factory=dict)  # of a whole exercise; its checks share them out as they share out their own
+    consequences: float = (
+        0.0  # the share of its points that a check gets that fails for a mistake which cost another check its points already
+    )
     platform: str = ""  # the learning platform whose archives are collected
     zone: str = "UTC"  # of the times in its names
     late: str | None = None  # what late work loses; None leaves that to nbgrader's own settings
@@ -55,13 +58,14 @@ def read_settings(root: Path) -> Settings:
 
 
 def _settings(found: dict) -> Settings:
-    _known(found, ("title", "exercises", "deadlines", "points", "late", "platform", "time_zone", "feedback", "report"), "")
+    _known(found, ("title", "exercises", "deadlines", "points", "consequences", "late", "platform", "time_zone", "feedback", "report"), "")
     feedback, report = _table(found, "feedback", ("reference",)), _table(found, "report", ("names",))
     return Settings(
         title=_typed(found.get("title", Settings.title), str, "title", "text"),
         exercises=_exercises(found),
         deadlines={name: _moment(each, f"deadlines.{name}") for name, each in _by_exercise(found, "deadlines").items()},
         points={name: _number(each, f"points.{name}") for name, each in _by_exercise(found, "points").items()},
+        consequences=_share(found.get("consequences", 0.0), "consequences"),
         platform=_one_of(found["platform"], PLATFORMS, "platform") if "platform" in found else "",
         zone=_zone(found.get("time_zone", "UTC")),
         late=_one_of(found["late"], PENALTIES, "late") if "late" in found else None,
@@ -124,6 +128,12 @@ def _one_of(value, allowed: tuple[str, ...], key: str) -> str:
 def _number(value, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
         raise ValueError(f"`{key}` is {value!r} and must be a number of points above 0")
+    return float(value)
+
+
+def _share(value, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError(f"`{key}` is {value!r} and must be a share from 0 to 1")
     return float(value)
 
 
