@@ -85,7 +85,7 @@ def test_each_mistake_of_the_sources_has_its_box(chapter):
     assert len(found) == len(wrong)
     for box in found:
         assert re.findall(r"% (E\d\d)", box) == [re.search(r":name: correction-(e\d\d)", box)[1].upper()]
-        assert all(part in box for part in ("**The claim.**", "**The run.**", "**What is so.**"))
+        assert all(part in box for part in ("**The claim.**", "**The run.**", "**What is true.**"))
 
 
 def test_is_one_sitting(notebook):
