@@ -112,7 +112,7 @@ STAGES = {
     "position": ("+ position", 2, 0),
     "project": ("query,\nkey, value", 3, 0),
     "compare": ("query · key", 0, 1),
-    "scale": (r"÷ $\sqrt{d_k}$", 1, 1),
+    "scale": ("÷ √d\u2096", 1, 1),
     "softmax": ("mask,\nsoftmax", 2, 1),
     "average": ("average of\nvalues", 3, 1),
     "merge": ("heads,\njoined", 3, 2),
@@ -149,7 +149,7 @@ def _place(name: str) -> tuple[float, float]:
 
 def _arrows(ax: Axes) -> None:
     """Draw the way from stage to stage; queries and keys go round to be compared, while values wait for their weights."""
-    style = {"arrowstyle": "-|>", "color": FAINT, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
+    style = {"arrowstyle": "-|>", "color": FAINT, "lw": 1.2, "shrinkA": 0, "shrinkB": 1}
     for one, other in zip(STAGES, list(STAGES)[1:]):
         (x, y), (to_x, to_y) = _place(one), _place(other)
         if y == to_y:
