@@ -103,3 +103,65 @@ def _words_on_axes(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> Non
 def note(ax: Axes, text: str, at: tuple[float, float], color: str, **keywords) -> None:
     """Write a line's name beside it, in its colour: no legend to look up."""
     ax.annotate(text, at, color=color, fontsize=10, **keywords)
+
+
+# Where each stage of attention stands in the picture of the whole: its words, column, and row from the top.
+STAGES = {
+    "words": ("words", 0, 0),
+    "embedding": ("embedding", 1, 0),
+    "position": ("+ position", 2, 0),
+    "project": ("query,\nkey, value", 3, 0),
+    "compare": ("query · key", 0, 1),
+    "scale": ("÷ √d\u2096", 1, 1),
+    "softmax": ("mask,\nsoftmax", 2, 1),
+    "average": ("average of\nvalues", 3, 1),
+    "merge": ("heads,\njoined", 3, 2),
+    "feed_forward": ("feed-\nforward", 2, 2),
+    "output": ("output", 1, 2),
+}
+COLUMN, ROW, BOX = 1.3, 1.0, (1.06, 0.6)
+
+
+def pipeline(*lit: str, height: float = 2.5) -> None:
+    """Show attention from words to output, with the stages named in `lit` filled in.
+
+    Raises KeyError for a name that is not in `STAGES`.
+    """
+    if strange := set(lit) - set(STAGES):
+        raise KeyError(f"no such stage: {', '.join(sorted(strange))}")
+    fig, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    for name, (label, *_) in STAGES.items():
+        x, y = _place(name)
+        fill, ink = (PAPER, INK) if name not in lit else (BLUE, PAPER)
+        corner, edge = (x - BOX[0] / 2, y - BOX[1] / 2), FAINT if name not in lit else BLUE
+        ax.add_patch(plt.Rectangle(corner, *BOX, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=2))
+        ax.text(x, y, label, ha="center", va="center", color=ink, fontsize=10, linespacing=1.1, zorder=3)
+    _arrows(ax)
+    ax.set(xlim=(-0.6, 3 * COLUMN + 0.6), ylim=(-2 * ROW - 0.4, 0.4))
+    ax.axis("off")
+    plt.show()
+
+
+def _place(name: str) -> tuple[float, float]:
+    _, column, row = STAGES[name]
+    return column * COLUMN, -row * ROW
+
+
+def _arrows(ax: Axes) -> None:
+    """Draw the way from stage to stage; queries and keys go round to be compared, while values wait for their weights."""
+    style = {"arrowstyle": "-|>", "color": FAINT, "lw": 1.2, "shrinkA": 0, "shrinkB": 1}
+    for one, other in zip(STAGES, list(STAGES)[1:]):
+        (x, y), (to_x, to_y) = _place(one), _place(other)
+        if y == to_y:
+            side = BOX[0] / 2 if to_x > x else -BOX[0] / 2
+            ax.annotate("", (to_x - side, y), (x + side, y), arrowprops=style)
+        elif x == to_x:
+            ax.annotate("", (x, to_y + BOX[1] / 2), (x, y - BOX[1] / 2), arrowprops=style)
+        # From the end of the first row to the beginning of the second the way is drawn below.
+    (right, top), (left, below) = _place("project"), _place("compare")
+    turn = (top + below) / 2
+    ax.plot([right - 0.3, right - 0.3, left, left], [top - BOX[1] / 2, turn, turn, turn - 0.02], color=FAINT, lw=1.2)
+    ax.annotate("", (left, below + BOX[1] / 2), (left, turn), arrowprops=style)
+    ax.annotate("", (right, below + BOX[1] / 2), (right, top - BOX[1] / 2), arrowprops=style)
+    ax.text(right + 0.06, turn, "values", va="center", fontsize=9)
+    ax.text(1.5 * COLUMN, turn, "queries and keys", ha="center", va="center", fontsize=9, backgroundcolor=PAPER)

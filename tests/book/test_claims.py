@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -38,6 +39,22 @@ def test_a_fixed_state_overflows_and_attention_does_not(looking_back, seed):
     few, many = errors(seed, 4), errors(seed, 16)
     assert few[0] < 0.1 and many[0] > 0.3
     assert few[1] == 0 and many[1] < 0.01
+
+
+@seeds
+def test_a_better_reader_gets_more_out_of_the_same_state_while_it_is_not_full(looking_back, seed):
+    errors = looking_back["errors_of_readers"]
+    once, again = errors(seed, 8)
+    assert once > 0.15 and again < 0.08
+    once, again = errors(seed, 16)
+    assert once > 0.3 and again > 0.3
+
+
+@seeds
+def test_how_fast_a_chain_forgets_is_a_matter_of_its_matrices(looking_back, seed):
+    change_left = looking_back["change_left"]
+    usual, larger = (change_left(seed, 17, gain=gain, change=1e-6)[16] for gain in (1.0, 1.5))
+    assert usual < 0.01 and larger > 10 * usual
 
 
 @seeds
@@ -112,6 +129,23 @@ def test_the_naive_formula_overflows_where_the_shifted_one_does_not(softmax_chap
     with np.errstate(all="ignore"):
         assert np.isnan(softmax_chapter["shares"](scores, 0)).any()
     assert softmax_chapter["softmax"](scores).sum() == pytest.approx(1, abs=1e-3)
+
+
+def test_a_float16_sum_over_many_keys_overflows_and_torch_sums_wider(softmax_chapter):
+    keys = int(np.finfo(np.float16).max) + 5_000
+    with np.errstate(over="ignore"):
+        assert softmax_chapter["softmax"](np.zeros(keys, np.float16)).sum() == 0
+    weights = torch.softmax(torch.zeros(keys, dtype=torch.float16), dim=0)
+    assert weights.float().sum().item() == pytest.approx(1, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_minus_infinity_stays_what_it_is_in_wide_types(name):
+    assert torch.tensor(-torch.inf).to(getattr(torch, name)).item() == -torch.inf
+
+
+def test_a_float_of_eight_bits_may_have_no_infinity():
+    assert torch.tensor(-torch.inf).to(torch.float8_e4m3fn).item() == -448
 
 
 @seeds

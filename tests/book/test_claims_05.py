@@ -123,3 +123,17 @@ def test_the_bill_is_what_a_machine_counts(many, num_heads, d_head):
     parameters, products, _ = many["bill"](tokens, num_heads, d_head, d_model)
     assert products == counter.get_total_flops() // 2
     assert parameters == into.numel() + w_output.numel()
+
+
+@pytest.mark.parametrize("num_heads", [2, 8])
+def test_heads_that_share_a_width_multiply_no_more_but_raise_e_to_more_powers(many, num_heads):
+    one, several = many["bill"](1000, 1, 512), many["bill"](1000, num_heads, 512 // num_heads)
+    assert several[:2] == one[:2]
+    assert several[2] == num_heads * one[2]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_only_side_by_side_fits_the_output_matrix(many, axis):
+    tables = many["split"](np.ones((4, 12)), 3)
+    joined = np.concatenate(list(tables), axis=axis)
+    assert (joined.shape == (4, 12)) == (axis == 1)

@@ -94,6 +94,29 @@ def test_memory_grows_with_the_square_only_if_the_table_is_kept(chapter_08):
     assert table[1] > 20 * in_turn[1]
 
 
+@pytest.mark.parametrize(("n", "d"), [(7, 5), (31, 16), (48, 3)])
+def test_training_keeps_every_state_of_recurrence_and_the_whole_table_of_attention(chapter_08, n, d):
+    kept = chapter_08["kept_for_training"]
+    assert kept(chapter_08["training_recurrence"], n, d) == (n + 1) * d
+    assert kept(chapter_08["training_attention"], n, d) == 3 * n * d + n * n
+
+
+@pytest.mark.parametrize("n", [4, 512])
+def test_whole_layers_compared_as_torch_counts_them(n):
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    d, text = 64, torch.zeros(n, 1, 64)
+    attention, recurrence = torch.nn.MultiheadAttention(d, 8, bias=False), torch.nn.RNN(d, d, bias=False)
+    counts = []
+    for layer in (lambda: attention(text, text, text), lambda: recurrence(text)):
+        with FlopCounterMode(display=False) as counter:
+            layer()
+        counts.append(counter.get_total_flops() // 2)
+    assert counts == [4 * n * d * d + 2 * n * n * d, 2 * n * d * d]
+    assert counts[0] >= 2 * counts[1]
+
+
 def test_a_whole_layer_of_attention_never_beats_a_plain_recurrence(chapter_08):
     for n in (1, 64, 512, 16384):
         projections, looking, _ = chapter_08["block"](n, 512)

@@ -43,6 +43,26 @@ def test_text_stays_text_and_hidden_cells_show_no_number(figures):
     assert "0.00" not in picture
 
 
+def stages(figures, monkeypatch, *lit: str) -> str:
+    """Return the picture of all stages as the text of an SVG file."""
+    file = io.StringIO()
+    monkeypatch.setattr(matplotlib.pyplot, "show", lambda: matplotlib.pyplot.savefig(file, format="svg", metadata={"Date": None}))
+    figures.pipeline(*lit)
+    return file.getvalue()
+
+
+def test_the_whole_shows_every_stage_and_lights_those_asked_for(figures, monkeypatch):
+    for lit in ((), ("softmax",), ("compare", "average")):
+        picture = stages(figures, monkeypatch, *lit)
+        assert picture.count(f"fill: {figures.BLUE.lower()}") == len(lit)
+        assert all(line in picture for label, *_ in figures.STAGES.values() for line in label.split("\n"))
+
+
+def test_a_stage_that_does_not_exist_is_refused(figures, monkeypatch):
+    with pytest.raises(KeyError, match="soft_max"):
+        stages(figures, monkeypatch, "soft_max")
+
+
 def test_words_can_be_read_on_their_background(figures):
     for color in (figures.INK, figures.BLUE, figures.RED):
         assert contrast(color, figures.PAPER) >= 4.5

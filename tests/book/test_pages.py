@@ -9,6 +9,7 @@ SOLUTIONS = BOOK.parent / "solutions"
 
 # Rows of the tables in the sources' overview that each chapter must hold.
 COVERS = {
+    "00_attention": "S02 S03",
     "01_self_attention": "S01 S02 E11 E15",
     "02_queries_keys_values": "S03 S04 S05 S09 S10 E03 E07 E08 E09 E12",
     "03_scaling": "S06 E16",
@@ -17,6 +18,18 @@ COVERS = {
     "06_feed_forward": "S15",
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
+}
+# The stages of the picture of attention that each chapter is about.
+LIT = {
+    "00_attention": "words embedding project compare scale softmax average",
+    "01_self_attention": "compare softmax average",
+    "02_queries_keys_values": "project",
+    "03_scaling": "scale",
+    "04_softmax": "softmax",
+    "05_multi_head": "merge",
+    "06_feed_forward": "feed_forward",
+    "07_positional_encoding": "position",
+    "08_complexity": "compare average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
@@ -72,7 +85,7 @@ def test_each_mistake_of_the_sources_has_its_box(chapter):
     assert len(found) == len(wrong)
     for box in found:
         assert re.findall(r"% (E\d\d)", box) == [re.search(r":name: correction-(e\d\d)", box)[1].upper()]
-        assert all(part in box for part in ("**The claim.**", "**The run.**", "**What is so.**"))
+        assert all(part in box for part in ("**The claim.**", "**The run.**", "**What is true.**"))
 
 
 def test_is_one_sitting(notebook):
@@ -111,6 +124,15 @@ def test_every_glued_number_is_used_and_every_used_one_is_glued(notebook, execut
     outputs = [out for cell in executed.notebook.cells if cell.cell_type == "code" for out in cell.outputs]
     glued = {out.metadata["scrapbook"]["name"] for out in outputs if "scrapbook" in out.get("metadata", {})}
     assert used == glued
+
+
+def test_shows_the_whole_with_its_own_stages_lit_in_one_line(chapter, notebook):
+    (cell,) = [cell for cell in notebook.cells if cell.source.startswith("figures.pipeline(")]
+    lit = re.fullmatch(r"figures\.pipeline\((.*)\)", cell.source)[1]
+    assert re.findall(r'"(\w+)"', lit) == LIT[chapter].split()
+    assert len(cell.metadata["mystnb"]["image"]["alt"]) > 40
+    assert cell.metadata["mystnb"]["figure"]["caption"].strip()
+    assert notebook.cells.index(cell) < 7
 
 
 def test_asks_and_answers(notebook):
