@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -109,6 +109,9 @@ bench: environment $(RIVALS)/installed
 	@$(RUN) -m bench.stages --page book/measured/stages.md
 	@$(RUN) -m bench.clicks --page book/measured/clicks.md
 	@$(RUN) -m bench.speed $(addprefix --size ,$(or $(SIZES),30)) $(addprefix --alone ,$(ALONE)) --json _build/speed.json --page book/measured/speed.md
+
+map: environment
+	@$(RUN) -m bench.scaling --page book/measured/scaling.csv
 
 proof: environment
 	@$(RUN) -m bench.mutants --page book/measured/mutants.md

@@ -1,7 +1,7 @@
 """Rebuild what has changed, and nothing else; build the same bytes from the same sources.
 
-Sphinx looks at pages. It does not look at the style sheet, at these extensions, or at the Python modules that a
-chapter imports, and the execution cache looks only at a chapter's own cells. A digest of each of these goes into the
+Sphinx looks at pages. It does not look at the style sheet, at these extensions, or at the Python modules and tables
+that a chapter reads, and the execution cache looks only at a chapter's own cells. A digest of each of these goes into the
 configuration, where a change of value makes Sphinx write, or read, every page again.
 """
 
@@ -41,7 +41,7 @@ def _written_with() -> str:
 def _executed_with() -> str:
     """Return the digest of everything that shapes a chapter's outputs without being a chapter."""
     releases = tuple(f"{name} {version(name)}" for name in SEEN_IN_OUTPUTS)
-    return digest(list(BOOK.glob("*.py")), releases)
+    return digest([*BOOK.glob("*.py"), *BOOK.glob("measured/*.csv")], releases)
 
 
 def take_digests(app, config):

@@ -213,6 +213,8 @@ def _book(folder):
     (folder / "extensions").mkdir()
     (folder / "site_static" / "site.css").write_text("p { color: black }")
     (folder / "figures.py").write_text("BLUE = 1")
+    (folder / "measured").mkdir()
+    (folder / "measured" / "scaling.csv").write_text("0.98")
 
 
 def test_a_changed_style_rewrites_pages_and_runs_nothing(tmp_path, monkeypatch):
@@ -224,11 +226,12 @@ def test_a_changed_style_rewrites_pages_and_runs_nothing(tmp_path, monkeypatch):
     assert freshness._executed_with() == executed
 
 
-def test_a_changed_module_runs_the_chapters_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("source", ["figures.py", "measured/scaling.csv"])
+def test_a_changed_module_or_table_runs_the_chapters_again(tmp_path, monkeypatch, source):
     _book(tmp_path)
     monkeypatch.setattr(freshness, "BOOK", tmp_path)
     executed = freshness._executed_with()
-    (tmp_path / "figures.py").write_text("BLUE = 2")
+    (tmp_path / source).write_text("BLUE = 2")
     assert freshness._executed_with() != executed
 
 
