@@ -41,7 +41,7 @@ def everything(course) -> tuple:
     return (
         marks(course),
         files(course, "verdicts", "autograded", "feedback"),
-        sorted(p.name for p in course.root.glob("*") if p.name != "report.html"),
+        sorted(p.name for p in course.root.glob("*") if not p.name.startswith("report.")),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -21,8 +22,10 @@ from .. import ROOT
 from ..intake.submission import is_learner
 from ..kit.outcome import Outcome
 from ..records.entry import Entry
-from ..records.results import Result
 from ..strangers import one_line, quoted
+
+if TYPE_CHECKING:
+    from ..records.results import Result  # nbgrader's modules, which most commands do without
 
 console = Console(soft_wrap=True)
 # Above this, a line for each submission is more than anybody reads: what is shown is a line for each exercise.

@@ -23,7 +23,7 @@ class merged_by_log_sum_exp:
                 out, log_total = part_out, part_log
                 continue
             share = torch.sigmoid(part_log - log_total)
-            out = out + share * (part_out - out)
+            out = (1 - share) * out + share * part_out  # not out + share * (part_out - out), which a huge value that nobody sees would ruin
             log_total = torch.logaddexp(log_total, part_log)
         if mask is not None:
             out = out.masked_fill(~mask.any(-1, keepdim=True), 0.0)

@@ -28,8 +28,9 @@ from autograder.intake.submission import is_learner
 from autograder.plugins import for_nbgrader
 from autograder.plugins.archives import alike
 from autograder.plugins.collect import CLASS, Collector, Extractor
-from autograder.plugins.for_nbgrader import EMPTY, TIMESTAMP, lay_out
+from autograder.plugins.for_nbgrader import EMPTY, lay_out
 from autograder.records.course import Course
+from autograder.records.handed_in import TIMESTAMP
 from tests.fuzz.mutants import mutant, originals, read_here
 
 EXERCISE = "single_head"
