@@ -96,6 +96,7 @@ def test_an_exercise_goes_out_and_its_feedback_comes_back(course, command, excha
     assert "20 of 20 points" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_second_submission_replaces_the_first_and_marks_by_hand_reach_the_learner(course, command, exchange, learner, single_head):
     from autograder.records import database
 

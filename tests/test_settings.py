@@ -88,7 +88,7 @@ def test_commands_say_what_is_wrong_with_the_file_without_a_traceback(settings, 
     assert "must be text" in result.stdout and "Traceback" not in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("front", ["ours", "nbgrader's"])
+@pytest.mark.parametrize("front", ["ours", pytest.param("nbgrader's", marks=pytest.mark.nightly)])
 def test_a_course_with_three_of_all_exercises(settings, command, hand_in, front):
     course = settings(THREE)
     for name in ("single_head", "similarity", "kv_cache"):

@@ -104,10 +104,12 @@ def test_with_many_keys_the_undivided_model_hardly_learns(scaling, keys, divisor
     assert least < np.median([scaling["train"](seed, keys, 64, divisor) for seed in SEEDS[:3]]) <= most
 
 
+@pytest.mark.nightly
 def test_patience_does_not_help(scaling):
     assert scaling["train"](100, 64, 64, 1, rate=0.001, steps=1500) < 0.5
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("start", "least", "most"), [("unit", 0.1, 0.35), ("linear", 0.4, 0.85)])
 def test_no_learning_rate_makes_up_for_the_missing_division(start, least, most):
     """Nor do smaller starting values, for 64 keys of width 64."""
@@ -116,6 +118,7 @@ def test_no_learning_rate_makes_up_for_the_missing_division(start, least, most):
     assert divided.right > 0.88
 
 
+@pytest.mark.nightly
 def test_a_rule_is_learnt_without_the_division():
     undivided, divided = measure(Case("rule", "adam", "unit", 64, 64), seeds=SEEDS[:3])
     assert undivided.right > 0.97 and divided.right > 0.97
