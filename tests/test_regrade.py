@@ -41,6 +41,12 @@ def own(tmp_path, monkeypatch):
     cache.clear()
 
 
+REFUSING = """    '''Does it refuse all?'''
+    from autograder.kit.outcome import Wrong
+    raise Wrong('the test', 'it refuses all')
+"""
+
+
 def _change(path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
@@ -78,7 +84,7 @@ def test_only_what_a_change_touches_is_judged_again(own, course, hand_in, asked)
     _change(
         path,
         f"def {first.name}(learner):\n",
-        f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n",
+        f"def {first.name}(learner):\n{REFUSING}",
     )
     changed = _grade(course)
     assert asked == {"ada": {"padding"}, "alan": {"padding", "causal"}}
@@ -118,12 +124,10 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
     assert pressed() == single_head.checks
     first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)
     path = own / "test_single_head.py"
-    path.write_text(
-        path.read_text().replace(
-            f"def {first.name}(learner):\n",
-            f"def {first.name}(learner):\n    from autograder.kit.outcome import Wrong\n    raise Wrong('the test', 'it refuses all')\n",
-        )
+    refusing = (
+        '    """Does it refuse all?"""\n    from autograder.kit.outcome import Wrong\n    raise Wrong(\'the test\', \'it refuses all\')\n'
     )
+    path.write_text(path.read_text().replace(f"def {first.name}(learner):\n", f"def {first.name}(learner):\n{refusing}"))
     assert pressed() == single_head.checks | {"padding": 0.0}
     assert _Runs.now is None
 

@@ -25,10 +25,10 @@ from autograder.errors import Refused
 from autograder.exercise import reading as exercises
 from autograder.intake.reading import MOST_BYTES
 from autograder.intake.submission import is_learner
-from autograder.plugins import for_nbgrader
 from autograder.plugins.archives import alike
 from autograder.plugins.collect import CLASS, Collector, Extractor
 from autograder.plugins.for_nbgrader import EMPTY, lay_out
+from autograder.records import handed_in
 from autograder.records.course import Course
 from autograder.records.handed_in import TIMESTAMP
 from tests.fuzz.mutants import mutant, originals, read_here
@@ -167,7 +167,7 @@ def fuzz(count: int, seed: int, folder: Path, steps=iter) -> Counter[str]:
         chance = random.Random(f"{seed} {number}")
         files = [chance.choice(sources)[1], mutant(chance.choice(sources)[1], chance)[1], b"", b"\0" * 100]
         course = Course(folder / f"class-{seed}-{number}")
-        for_nbgrader._told.clear()
+        handed_in._told.clear()
         try:
             class_of(chance, course, files)
             seen += check_class(course)

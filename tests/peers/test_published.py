@@ -44,7 +44,7 @@ PUBLISHED = {
         "torch",
         "multi_head",
         {"MultiHeadAttention": wrapped.TorchMultiHead, "set_weights": wrapped.set_torch_multi_head},
-        {},
+        {"blind_row": "its rows that see nothing are NaN"},
     ),
     "torch, layer norm": ("torch", "encoder_layer", {"layer_norm": wrapped.layer_norm_of_torch}, {}),
     "torch, encoder layer": (
