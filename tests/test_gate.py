@@ -16,6 +16,7 @@ from nbgrader.validator import Validator
 
 from autograder.authoring.sample import handed_in
 from autograder.grading import grade
+from autograder.kit.magics import without_magics
 from autograder.kit.outcome import Outcome
 from tests.conftest import ROOT
 
@@ -26,6 +27,8 @@ LAYOUTS = {
     "a number in a cell of its own": lambda cells: _split(cells, "softmax", "SMALL = 1e-9", uses="SMALL"),
     "a helper in the answer": lambda cells: _answer(cells, "softmax", OWN + "\n"),
     "an answer that was redefined below": lambda cells: [*cells, new_code_cell("def softmax(scores):\n    return scores", id="mine")],
+    "IPython's commands in an answer": lambda cells: _answer(cells, "softmax", "%matplotlib inline\n!echo hi"),
+    "an answer that is timed": lambda cells: _timed(cells, "softmax"),
     "cells run from the bottom": lambda cells: [cells[0], *cells[:0:-1]],
 }
 
@@ -37,6 +40,12 @@ def _place(cells: list, name: str) -> int:
 def _answer(cells: list, name: str, above: str) -> list:
     place = _place(cells, name)
     cells[place].source = above + "\n" + cells[place].source
+    return cells
+
+
+def _timed(cells: list, name: str) -> list:
+    place = _place(cells, name)
+    cells[place].source = "%%time\n" + cells[place].source
     return cells
 
 
@@ -215,3 +224,20 @@ def test_a_mistake_that_fails_many_checks_is_told_once(kernel, single_head):
     kernel.run(wrong, answer_cell(kernel, "softmax").id)
     shown = kernel.run("check()")
     assert shown.count("first axis instead of the last") <= 1 and shown.count("wrong answer") > 3
+
+
+@pytest.mark.parametrize(
+    "source, python",
+    [
+        ("%%time\ndef f(x):\n    return x", "\ndef f(x):\n    return x"),
+        ("%%capture out\n%time z = 4\nw = 1", "\nz = 4\nw = 1"),
+        ("%matplotlib inline\n!echo hi\ndef f(): pass", "pass\npass\ndef f(): pass"),
+        ("if x:\n    %time y = 2\nz = 3", "if x:\n    y = 2\nz = 3"),
+        ("%%bash\nls", ""),
+        ("torch.softmax?\nb = 1", "pass\nb = 1"),
+        ("def f(:", "def f(:"),
+        ("x = '%time'", "x = '%time'"),
+    ],
+)
+def test_commands_of_ipythons_are_taken_out_and_lines_stay_where_they_were(source, python):
+    assert without_magics(source).rstrip() == python

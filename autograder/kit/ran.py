@@ -12,6 +12,7 @@ from hashlib import blake2b
 from io import StringIO
 
 from .cells import ANSWER, SETUP, Cell, run_here
+from .magics import without_magics
 from .outcome import NoAnswer, Stopped
 from .source import OF_ITS_OWN, defined_names, imported_names
 
@@ -42,6 +43,7 @@ class Ran:
 
     def note(self, source: str, cell: str | None = None) -> None:
         """Remember a source that ran; `cell` is its cell's name, where the front end says so."""
+        source = without_magics(source)
         if cell is not None and cell in self._names:
             self._answers[cell] = source
         elif cell not in self._given:

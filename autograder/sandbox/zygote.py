@@ -134,6 +134,12 @@ def _shell():
 
         showsyntaxerror = showtraceback
 
+        def enable_gui(self, gui=None) -> None:
+            """Do nothing, as in a notebook: `%matplotlib inline` is no error."""
+
+        def system(self, command) -> None:
+            """Run no program: `!pip install ...` has done its work on the learner's machine."""
+
     HistoryManager.enabled = False  # type: ignore[assignment]  # a trait, which takes plain values
     shell = Shell.instance(colors="NoColor", history_length=0)
     shell.run_cell("pass", store_history=False, silent=True)  # what the first cell imports is there for every worker then
