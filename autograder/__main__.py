@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -168,42 +167,28 @@ def _asked(exercise: tuple[str, ...], seconds: float | None, db: str | None) -> 
 def _conclude(course: Course, graded: Graded) -> None:
     from .records.marks import Marks
     from .records.results import Result, with_names_as_shown
+    from .writing import changes_as_shown, write_report
 
     results = [Result(entry, graded.marks.get(entry.of, Marks())) for entry in graded.entries]
     print_marks(with_names_as_shown(course, results))
-    _write_report(course, graded)
+    print_changes(changes_as_shown(course, graded.changes))
     if graded.unchanged:
         console.print(f"{graded.unchanged} of {len(graded.entries)} were judged before, and nothing has changed for them")
+    _say_where(write_report(course, graded.entries, graded.changes, graded.new))
+
+
+def _say_where(files: list) -> None:
+    (page, _), (table, _) = files
+    console.print(f"the class: {short(page)}, and as a table {short(table)}")
 
 
 @main.command()
 def report() -> None:
     """Write the report on the class anew: verdicts as they were judged, marks as the gradebook has them now."""
-    from .grading import Graded
     from .records.course import Course
+    from .writing import write_report
 
-    _write_report(Course(), Graded())
-
-
-def _write_report(course: Course, graded: Graded) -> None:
-    from dataclasses import replace
-
-    from .files import write_all
-    from .pages.report import report_page, report_rows
-    from .pages.table import as_csv
-    from .records import database
-    from .records.results import absent, shown_as, whole_class, with_names_as_shown
-
-    with database.opened(course.gradebook_url) as gradebook:
-        results = whole_class(course, gradebook, graded.entries)
-        missing = [shown_as(course, learner) for learner in absent(gradebook, results)]
-    results = with_names_as_shown(course, results)
-    changes = [replace(change, learner=shown_as(course, change.learner)) for change in graded.changes]
-    print_changes(changes)
-    page, table = course.root / "report.html", course.root / "report.csv"
-    text = report_page(results, missing, changes, graded.new, course.settings)
-    write_all([(page, text), (table, as_csv(report_rows(results), []))])
-    console.print(f"the class: {short(page)}, and as a table {short(table)}")
+    _say_where(write_report(Course()))
 
 
 @main.command()
@@ -211,21 +196,11 @@ def _write_report(course: Course, graded: Graded) -> None:
 def similar(exercise: str) -> None:
     """Show pairs of submissions that are more alike than known answers are, side by side: a reason to look, never a verdict."""
     from .exercise.reading import load
-    from .files import write_whole
-    from .intake.reading import read_submission
-    from .pages.similar import similar_page, similar_pairs
     from .records.course import Course
+    from .writing import write_similar
 
-    course, found, submissions = Course(), load(exercise), []
-    for learner, name in course.submissions([found.name]):
-        try:
-            submissions.append(read_submission(course.handed_in(learner, name), learner, found))
-        except Refused:
-            continue  # grading says so
-    pairs = similar_pairs(found, submissions)
-    page = course.root / f"similar-{found.name}.html"
-    write_whole(page, similar_page(found, pairs, len(submissions)))
-    console.print(f"{short(page)}: {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of {len(submissions)} submissions")
+    page, pairs, count = write_similar(Course(), load(exercise))
+    console.print(f"{short(page)}: {pairs} {'pair' if pairs == 1 else 'pairs'} of {count} submissions")
 
 
 @main.command()
@@ -233,25 +208,11 @@ def similar(exercise: str) -> None:
 def handback(exercise: tuple[str, ...]) -> None:
     """Write marks and feedback under _course/handback/ in the form that the course's learning platform takes."""
     from .exercise.reading import load
-    from .plugins.platforms import feedback_archive, marks_for
-    from .records import database
     from .records.course import Course
-    from .records.results import whole_class
+    from .writing import hand_back
 
-    course = Course()
-    names, platform, target = [load(name).name for name in exercise], course.settings.platform, course.root / "handback"
-    with database.opened(course.gradebook_url) as gradebook:
-        results = whole_class(course, gradebook)
-    target.mkdir(parents=True, exist_ok=True)
-    for name in names or dict.fromkeys(result.exercise for result in results):
-        mine = [result for result in results if result.exercise == name]
-        pages = {result.learner: course.feedback(*result.entry.of) for result in mine}
-        texts = {learner: page.read_text(encoding="utf-8") for learner, page in pages.items() if page.is_file()}
-        (target / f"{name}.zip").write_bytes(feedback_archive(platform, texts))
-        console.print(f"{short(target / name)}.zip: {len(texts)} pages of feedback")
-        if (marks := marks_for(platform, mine)) is not None:
-            (target / f"{name}.csv").write_text(marks, encoding="utf-8-sig")  # the mark by which spreadsheets know UTF-8
-            console.print(f"{short(target / name)}.csv: marks for {platform}")
+    for path in hand_back(Course(), [load(name).name for name in exercise]):
+        console.print(f"  {short(path)}")
 
 
 @main.command()
@@ -259,21 +220,12 @@ def handback(exercise: tuple[str, ...]) -> None:
 @click.argument("learner")
 def draft(exercise: str, learner: str) -> None:
     """Draft a known mistake from the work of a learner whose mistake has no name yet."""
-    from .authoring.draft import drafts
+    from .authoring.draft import write_draft
     from .exercise.reading import load
-    from .files import write_whole
-    from .intake.reading import read_submission
-    from .limits import asked_limits
-    from .pool.choose import chosen_judges
     from .records.course import Course
-    from .sandbox.levels import required
 
-    course, level, found = Course(), required(), load(exercise)
-    submission = read_submission(course.handed_in(learner, found.name), learner, found)
-    with chosen_judges(1, level) as judges:
-        text = drafts(found, submission, course.seed(), asked_limits(), level, judges)
-    path = course.root / "drafts" / f"{found.name}-{learner}.py"
-    write_whole(path, text)  # not shown here: it is a stranger's text
+    found = load(exercise)
+    path = write_draft(Course(), found, learner)  # not shown here: it is a stranger's text
     console.print(f"{short(path)}: read it, and put what is a mistake into solutions/{found.name}/mistakes.py")
 
 
@@ -293,17 +245,11 @@ def new(name: str) -> None:
 @main.command()
 def work() -> None:
     """Copy exercises/ to _course/desk/, where a learner may write; answers there are kept."""
+    from .authoring.release import write_desk
     from .records.course import Course
 
-    source, target = ROOT / "exercises", Course().root / "desk"
-    for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        copy = target / path.relative_to(source)
-        if any(part.startswith((".", "__pycache__")) for part in path.relative_to(source).parts):
-            continue  # a tool's, or the progress of a learner in this folder
-        if path.suffix == ".ipynb" and copy.exists():
-            continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+    target = Course().root / "desk"
+    write_desk(target)
     console.print(f"the exercises to work on: {short(target)}")
 
 
@@ -312,9 +258,9 @@ def work() -> None:
 @click.option("--level", default=None, help="Examine another level than the one that grading uses; with --attack, attack this one alone.")
 def doctor(attacked: bool, level: str | None) -> None:
     """Say what the sandbox promises on this machine. Exits 1 if that is not enough, or an attack succeeds."""
-    from .machine.doctor import BAD, GOOD, examine
+    from .machine.doctor import BAD, GOOD, attack_all, attackable, examine
     from .records.course import Course
-    from .sandbox.levels import required
+    from .sandbox.levels import NOT_PROMISED, required
 
     wanted = required(trust=True, name=level)
     colours, statuses = {GOOD: "green", BAD: "red"}, set()
@@ -323,24 +269,9 @@ def doctor(attacked: bool, level: str | None) -> None:
         console.print(f"{line.subject:>17}  [{colour}]{escape(line.found)}[/{colour}]", highlight=False)
         statuses.add(line.status)
     if attacked:
-        statuses |= {BAD} if _attack(wanted, alone=level is not None) else set()
+        for each in [wanted] if level else attackable(wanted):
+            statuses |= {BAD} if print_attacks(attack_all(each), each.name, NOT_PROMISED[each]) else set()
     sys.exit(1 if BAD in statuses else 0)
-
-
-def _attack(wanted: Level, alone: bool) -> int:
-    """Attack the level that is wanted, or every one that works here; return how many attacks have succeeded."""
-    from .machine.doctor import attack_all, works
-    from .sandbox.levels import NOT_PROMISED, Level
-
-    levels = (
-        [wanted] if alone else [each for each in sorted(Level, reverse=True) if each is wanted or each is not Level.none and works(each)]
-    )
-    succeeded = 0
-    for each in levels:
-        succeeded += print_attacks(attack_all(each), each.name)
-        if NOT_PROMISED[each]:
-            console.print(f"What the level {each.name} does not promise, whatever was stopped: {NOT_PROMISED[each]}", highlight=False)
-    return succeeded
 
 
 def run() -> None:

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
 
-from nbformat.v4 import writes_json
 from nbgrader.api import Gradebook
 
 from .errors import CannotGoOn, Refused
@@ -21,7 +18,6 @@ from .intake.submission import Submission, is_learner
 from .judging.task import Task, our_failure, verdicts_from_text
 from .kit.outcome import Verdict
 from .limits import Limits
-from .pages.feedback import feedback_page
 from .pool.base import Judges
 from .pool.choose import chosen_judges
 from .pool.here import Here
@@ -29,14 +25,14 @@ from .records import database, journal
 from .records import gradebook as gradebooks
 from .records.course import Course, there
 from .records.entry import Entry
-from .records.handed_in import beside, handed_in_at
+from .records.handed_in import handed_in_at
 from .records.late import Late
 from .records.lock import held
 from .records.marks import Marks
-from .records.notebooks import annotated, rebuilt
 from .records.results import Result
 from .sandbox.levels import Level, required
 from .strangers import log_of
+from .writing import files_of
 
 log = log_of("autograder")
 LOCK_SECONDS = 20.0  # to wait: nbgrader's command holds the lock for one submission at a time
@@ -279,28 +275,8 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
         write_all([journal.entry_file(course, entry) for work, entry in named if entry is not work.earlier])
     times = {entry.of: handed_in_at(course, *entry.of) for _, entry in named}
     marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late, course.settings.consequences)
-    write_all([file for work, entry in named for file in _written(course, work.submission, entry, marks[entry.of])])
+    write_all([file for work, entry in named for file in files_of(course, work.submission, entry, marks[entry.of])])
     return entries, marks
-
-
-def _written(course: Course, submission: Submission | None, entry: Entry, marks: Marks) -> list[tuple[Path, str]]:
-    """Return the files that learners and nbgrader get of one submission: paths and texts."""
-    files = [(course.feedback(*entry.of), page_of(course, entry, marks))]
-    if submission:
-        files.append((course.autograded(*entry.of), _notebook(submission, entry)))
-    told = {name: text for name, text in beside(course, *entry.of).items() if text}
-    return files + [(path.with_name(name), text) for path, _ in files for name, text in told.items()]
-
-
-def page_of(course: Course, entry: Entry, marks: Marks) -> str:
-    """Return the feedback on a submission, as the course's settings have it now."""
-    shown = course.settings.shows_reference(entry.exercise, datetime.now(UTC).replace(tzinfo=None))
-    return feedback_page(entry, exercises.load(entry.exercise), marks, course.settings.title, shown)
-
-
-def _notebook(submission: Submission, entry: Entry) -> str:
-    # Not with nbformat.writes, which checks all of it: most of it was checked at release.
-    return writes_json(annotated(rebuilt(exercises.load(entry.exercise), submission), list(entry.verdicts))) + "\n"
 
 
 def _noted(verdict: Verdict, submission: Submission, exercise: Exercise) -> Verdict:

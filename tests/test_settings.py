@@ -13,6 +13,7 @@ from autograder.files import GROUP_MAY_WRITE
 from autograder.records import database
 from autograder.records.course import Course
 from autograder.records.marks import read_marks
+from autograder.records.results import shown_as
 from autograder.records.settings import Settings, read_settings
 
 THREE = """
@@ -165,3 +166,20 @@ def test_what_follows_from_a_mistake_may_cost_less(settings, command, hand_in, s
     first, *others = [check for check in single_head.checks if check in mistake.fails]
     assert points[first] == 0 and [points[check] for check in others] == [single_head.checks[check] / 2 for check in others]
     assert all(points[check] == most for check, most in single_head.checks.items() if check not in mistake.fails)
+
+
+def test_withheld_names_are_withheld_wherever_learners_are_shown_and_lead_back_for_a_draft(settings, command, hand_in, single_head):
+    course = settings("[report]\nnames = false\n")
+    peculiar = "\n\n\ndef softmax(scores):\n" + "".join(f"    x{n} = scores.amax(dim=0) + {n}\n" for n in range(30)) + "    return x29\n"
+
+    def spoil(notebook):
+        next(c for c in notebook.cells if c.id == "answer-softmax").source += peculiar
+
+    for learner in ("ada", "zoe"):
+        hand_in(learner, single_head, change=spoil)
+    assert "1 pair of 2" in command("python", "-m", "autograder", "similar", "single_head").stdout
+    page = (course.root / "similar-single_head.html").read_text(encoding="utf-8")
+    shown = sorted(shown_as(course, learner) for learner in ("ada", "zoe"))
+    assert all(name in page for name in shown) and "ada" not in page and "zoe" not in page
+    command("python", "-m", "autograder", "draft", "single_head", shown[0])
+    assert "def softmax" in (course.root / "drafts" / f"single_head-{shown[0]}.py").read_text()

@@ -9,17 +9,23 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 
 from ..errors import AuthorError
 from ..exercise.edits import definitions, lines_of, replace_definitions
 from ..exercise.model import Exercise
+from ..files import write_whole
+from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..judging.task import Task, verdicts_from_text
 from ..kit.outcome import Outcome, Verdict
-from ..limits import Limits
+from ..limits import Limits, asked_limits
 from ..pool.base import Judges
-from ..sandbox.levels import Level
+from ..pool.choose import chosen_judges
+from ..records.course import Course
+from ..records.results import called
+from ..sandbox.levels import Level, required
 
 WARNING = """# Drafted from what a learner handed in. Read it before you put it into solutions/{exercise}/mistakes.py: known mistakes are run
 # outside the sandbox when the tests are proven. Then write what the mistake is, and a hint that leads on, and run
@@ -42,6 +48,17 @@ class _Work:
 
     different: dict[str, str]  # by name, those that the reference answer defines too
     more: list[str]  # imports, and what the reference answer does not define
+
+
+def write_draft(course: Course, exercise: Exercise, shown: str) -> Path:
+    """Write known mistakes drafted from the work of the learner whom the course shows under that name; return the file."""
+    learner, level = called(course, shown), required()
+    submission = read_submission(course.handed_in(learner, exercise.name), learner, exercise)
+    with chosen_judges(1, level) as judges:
+        text = drafts(exercise, submission, course.seed(), asked_limits(), level, judges)
+    path = course.root / "drafts" / f"{exercise.name}-{shown}.py"
+    write_whole(path, text)
+    return path
 
 
 def drafts(exercise: Exercise, submission: Submission, seed: int, limits: Limits, level: Level, judges: Judges) -> str:

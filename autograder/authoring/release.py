@@ -75,3 +75,15 @@ def _remove_others(target: Path, wanted: set[Path]) -> list[Path]:
     for module in modules:
         module.unlink()
     return sorted(stale | modules)
+
+
+def write_desk(target: Path) -> None:
+    """Copy exercises/ to where a learner may write; notebooks that are there already are kept, with the answers in them."""
+    for path in sorted(p for p in EXERCISES.rglob("*") if p.is_file()):
+        inside = path.relative_to(EXERCISES)
+        if any(part.startswith((".", "__pycache__")) for part in inside.parts):
+            continue  # a tool's, or the progress of a learner in this folder
+        if path.suffix == ".ipynb" and (target / inside).exists():
+            continue
+        (target / inside).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target / inside)

@@ -87,6 +87,11 @@ def works(level: Level) -> bool:
     return True
 
 
+def attackable(wanted: Level) -> list[Level]:
+    """Return the level that is asked for and every other one with a wall that works here, the strongest first."""
+    return [level for level in sorted(Level, reverse=True) if level is wanted or level is not Level.none and works(level)]
+
+
 def attack_all(level: Level) -> Iterator[tuple[str, list[str]]]:
     """Yield each attack that the level should stop, and what it has achieved.
 

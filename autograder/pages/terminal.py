@@ -259,8 +259,8 @@ def print_mutants(found) -> None:
             console.print(f"[red]not equivalent[/red] {name}  {escape(mutant)}", highlight=False)
 
 
-def print_attacks(results, level: str) -> int:
-    """Print each attack as it ends; return how many have succeeded."""
+def print_attacks(results, level: str, not_promised: str = "") -> int:
+    """Print each attack as it ends, and what the level leaves open all the same; return how many have succeeded."""
     console.print(f"\nThe attack corpus against level {level}:")
     count = succeeded = 0
     for title, problems in results:
@@ -269,4 +269,6 @@ def print_attacks(results, level: str) -> int:
         for problem in problems:
             console.print(f"             {lines(problem)}", highlight=False)
     console.print(f"{count - succeeded} of {count} attacks were stopped")
+    if not_promised:
+        console.print(f"What the level {level} does not promise, whatever was stopped: {not_promised}", highlight=False)
     return succeeded

@@ -24,7 +24,7 @@ from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
 from ..files import alive, process_name, remove_half_written, write_all
-from ..grading import Grader, Work, page_of
+from ..grading import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..limits import asked_limits
@@ -34,7 +34,7 @@ from ..records import database, journal
 from ..records import gradebook as gradebooks
 from ..records.course import Course
 from ..records.entry import Entry
-from ..records.handed_in import beside, handed_in_at
+from ..records.handed_in import handed_in_at
 from ..records.late import Late
 from ..records.lock import held
 from ..records.marks import read_marks
@@ -42,6 +42,7 @@ from ..records.notebooks import annotated, rebuilt
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import required
 from ..strangers import log_of
+from ..writing import page_files, page_of
 
 log = log_of("nbgrader")
 LOCK_SECONDS = 60.0
@@ -115,9 +116,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
                 gradebooks.set_deadline(gradebook, entry.exercise, course.settings)
                 times = {entry.of: handed_in_at(course, *entry.of)}
                 marks = gradebooks.record(gradebook, [entry], times, Late(self.parent), course.settings.consequences)[entry.of]
-            page = course.feedback(*entry.of)
-            told = [(page.with_name(name), text) for name, text in beside(course, *entry.of).items() if text]
-            write_all([(page, page_of(course, entry, marks)), *told])
+            write_all(page_files(course, entry, marks))
         notebook.metadata.pop(BEING_JUDGED, None)
         return annotated(notebook, list(entry.verdicts)), resources
 

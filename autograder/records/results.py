@@ -59,6 +59,11 @@ def shown_as(course: Course, learner: str) -> str:
     return "learner " + blake2b(learner.encode(errors="replace"), key=str(course.seed()).encode(), digest_size=4).hexdigest()
 
 
+def called(course: Course, shown: str) -> str:
+    """Return the learner whom the course shows under that name; the name itself where it shows nobody so."""
+    return next((learner for learner in course.learners() if shown_as(course, learner) == shown), shown)
+
+
 def with_names_as_shown(course: Course, results: list[Result]) -> list[Result]:
     """Return results under the names that the course shows."""
     return [replace(result, entry=replace(result.entry, learner=shown_as(course, result.learner))) for result in results]
