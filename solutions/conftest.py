@@ -17,6 +17,7 @@ from autograder.exercise import reading as exercises
 from autograder.intake.reading import read_submission
 from autograder.judging.answers import reference_learner
 from autograder.judging.session import Session
+from autograder.judging.verdicts import taken_back
 from autograder.kit.outcome import Outcome
 from autograder.kit.show import as_text
 from autograder.kit.suite import blame, explain, test_of
@@ -24,7 +25,10 @@ from autograder.limits import Limits
 from autograder.sandbox.client import Zygote
 from autograder.sandbox.levels import Level, required
 
-ERRORS = pytest.StashKey[dict]()
+ERRORS = pytest.StashKey[dict]()  # by exercise and check, what its tests ended with
+EXCUSES = pytest.StashKey[
+    dict
+]()  # by exercise, for each test that let a wrong answer pass: its check, those that must fail instead, and the error
 GPU_LOCK = Path(tempfile.gettempdir()) / f"attention-gpu-{getpass.getuser()}.lock"  # one queue for whatever processes want a GPU
 
 
@@ -39,7 +43,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # Set as an option, so that the processes of pytest-xdist draw from the same one.
     config.option.seed = config.option.seed or secrets.randbits(63)
-    config.stash[ERRORS] = {}
+    config.stash[ERRORS], config.stash[EXCUSES] = {}, {}
     if config.option.submission:  # no other front end takes a warning for an error, and a mark is the same in all
         config.addinivalue_line("filterwarnings", "default")
 
@@ -115,6 +119,8 @@ def pytest_runtest_makereport(item, call):
     check = getattr(item.function, "check", None)
     if call.when == "call" and check and not _wants_gpu(item):
         errors = item.config.stash[ERRORS].setdefault(item.path.parent.name, {}).setdefault(check, [])
+        excuses = item.config.stash[EXCUSES].setdefault(item.path.parent.name, [])
+        excuses += [(check, each.charged, each.wrong) for each in item.funcargs["learner"]._excused()]
         if call.excinfo is not None:
             test = test_of(item.function)
             error = blame(test, call.excinfo.value, item.config.option.seed, reference_learner(item.path.parent.name))
@@ -127,8 +133,10 @@ def pytest_runtest_makereport(item, call):
 def pytest_terminal_summary(terminalreporter, config):
     for name, checks in config.stash[ERRORS].items():
         points = exercises.load(name).checks
+        first = {check: errors[0] for check, errors in checks.items() if errors}
+        first |= taken_back(config.stash[EXCUSES][name], set(first))
         terminalreporter.section(f"marks of {name}")
-        for check, errors in checks.items():
-            mark = 0.0 if errors else points[check]
-            outcome = errors[0].outcome if errors else Outcome.PASSED
+        for check in checks:
+            mark = 0.0 if check in first else points[check]
+            outcome = first[check].outcome if check in first else Outcome.PASSED
             terminalreporter.line(f"{check}: {mark:g} of {points[check]:g} ({outcome.value})")

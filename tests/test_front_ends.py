@@ -15,9 +15,11 @@ from autograder.kit.outcome import Outcome
 from solutions.conftest import GPU_LOCK
 from tests.conftest import ROOT
 
+# One stands for all; the others ask for what no other does: mutation tests, a module that remembers, and at night costs and long calls.
+AT_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in ("long_sequences", "capstone")]
 
-# One stands for all; the others ask for what no other does: mutation tests, costs, long calls, a module that remembers.
-@pytest.fixture(scope="module", params=["single_head", "bug_hunt", "long_sequences", "capstone", "kv_cache"])
+
+@pytest.fixture(scope="module", params=["single_head", "bug_hunt", "kv_cache", *AT_NIGHT])
 def exercise(request):
     return exercises.load(request.param)
 

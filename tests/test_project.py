@@ -42,7 +42,7 @@ def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     (shown,) = re.findall(r"^>>> check\(\"scale\"\)\n(.*?)\n```", README, re.DOTALL | re.MULTILINE)
     learner = known_learner("single_head", "no_scale")
     found = findings(load("single_head"), learner, seed=0)
-    named = named_in_notebook("single_head", learner, found)
+    named = named_in_notebook("single_head", "no_scale")
     (verdict,) = (each.verdict for each in found if each.verdict.check == "scale")
     assert as_text(replace(verdict.with_mistake(named["scale"].named), max_points=0.0)) == shown
 

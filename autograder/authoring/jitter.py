@@ -46,7 +46,7 @@ def steady_print(exercise_name: str, mistake: str, test: Test) -> dict | None:
     try:
         found, was_rounded = _jittered(KEYS[0], exercise_name, mistake, test)
         again, _ = _jittered(KEYS[1], exercise_name, mistake, test) if found and was_rounded else (found, False)
-    except _Trains:
+    except Trains:
         found = again = print_here(exercise_name, mistake, test)
         if not _in_words(found):
             return {}
@@ -73,19 +73,20 @@ def _in_words(print_: dict | None) -> bool:
     return print_ is None or "float" not in print_.get("dtype", "") and not {"parts", "number"} & print_.keys()
 
 
-class _Trains(KeyboardInterrupt):
+class Trains(KeyboardInterrupt):
     """A test has begun to train a model: to be gone through all that catches the errors of answers, as Ctrl-C does."""
 
 
 class Jitter(TorchDispatchMode):
-    """Within it, torch computes as no machine does and every machine could: see above. Raises `_Trains`.
+    """Within it, torch computes as no machine does and every machine could: see above. Raises `Trains`.
 
-    What torch draws at random is left as it is: that comes from integers, and is the same everywhere.
+    What torch draws at random is left as it is: that comes from integers, and is the same everywhere. `span` is by what share of itself a
+    number may be moved.
     """
 
-    def __init__(self, key: int):
+    def __init__(self, key: int, span: float = SPAN):
         super().__init__()
-        self._key = key
+        self._key, self._span = key, span
         self.has_rounded = False
 
     def __enter__(self):
@@ -127,11 +128,11 @@ class Jitter(TorchDispatchMode):
         # The sign has no say: minus x is rounded as x is.
         bits = near.abs().view(torch.int32).long()
         moves = (bits * self._key >> 33).double() / 2**30
-        return torch.where(lost, exact * (1 + SPAN * moves), near)
+        return torch.where(lost, exact * (1 + self._span * moves), near)
 
 
 def _stop(*about_the_step):
-    raise _Trains
+    raise Trains
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TypeVar
 
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
@@ -12,6 +13,8 @@ from ..kit.recognise import Finding
 from ..kit.suite import Test, run_check
 from .answers import reference_learner
 from .naming import with_mistakes_named
+
+Result = TypeVar("Result")
 
 
 def verdicts_on(
@@ -40,20 +43,21 @@ def findings(exercise: Exercise, learner: Learner, seed: int, checks: Collection
                 tests = [test for test in counted(exercise, check) if test.hidden is hidden]
                 found[check] = _finding(exercise, check, tests, learner, seed)
                 excuses += [(check, *each) for each in found[check].instead]
-    _take_back(excuses, found)
-    return list(found.values())
+    failed = {check for check, finding in found.items() if finding.verdict.outcome is not Outcome.PASSED}
+    return list((found | taken_back(excuses, failed)).values())
 
 
-def _take_back(excuses: list[tuple[str, frozenset[str], Finding]], found: dict[str, Finding]) -> None:
-    """Have each check that passed by an excuse fail, where no check has failed that says so too.
+def taken_back(excuses: Iterable[tuple[str, Collection[str], Result]], failed: set[str]) -> dict[str, Result]:
+    """Return what becomes of each check that passed by an excuse, where no check has failed that says so too.
 
     Otherwise an answer could be wrong in one check alone, and be excused there by another one that was made for it. Where only some checks
     are judged, all that fail are among them.
     """
-    failed = {check for check, finding in found.items() if finding.verdict.outcome is not Outcome.PASSED}
-    for check, charged, instead in excuses:
-        if check not in failed and not (failed & charged if charged else failed):
-            found[check] = instead
+    return {
+        check: instead
+        for check, charged, instead in excuses
+        if check not in failed and not (failed.intersection(charged) if charged else failed)
+    }
 
 
 def counted(exercise: Exercise, check: str) -> list[Test]:

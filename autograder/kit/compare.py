@@ -11,7 +11,7 @@ from .values import small
 
 DIGITS = (4, 6, 9, 17)  # that a message shows of a number; the last are all that 64 bits have
 
-ROUNDINGS = 4  # of a number on the way, that may add up
+ROUNDINGS = 8  # of a number on the way, that may add up
 
 # Generous to the order of summation, far below what any known mistake changes: some hundred times what a number is rounded by.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}

@@ -66,8 +66,9 @@ def test_speeds_of_four_pairs(learner):
 def test_speeds_of_fresh_pairs(learner, reference, draw):
     """The first pair turns by one radian a place, every other one more slowly. What stands in the exponent for pair i?"""
     for d_k in (2, 6, 10, 26):
-        x = _to_the_right(int(draw.integers(20, 60)), d_k)
-        expect(_cosines(learner.rotate(x)), _cosines(reference.rotate(x)), "cosines")
+        places = int(draw.integers(20, 60))
+        x = _to_the_right(places, d_k)
+        expect(_cosines(learner.rotate(x)), _cosines(reference.rotate(x)), "cosines", size=float(places))
 
 
 @visible("theta")

@@ -4,6 +4,7 @@ import re
 import statistics
 
 from tests.book.chapters import BOOK, CHAPTERS, tags
+from tests.book.executions import in_the_site
 
 SOLUTIONS = BOOK.parent / "solutions"
 
@@ -119,9 +120,9 @@ def test_no_computed_number_is_typed(notebook):
     assert not [number for number in re.findall(r"\d+\.\d+", re.sub(r"section \d(\.\d)+", "", prose))]
 
 
-def test_every_glued_number_is_used_and_every_used_one_is_glued(notebook, executed):
+def test_every_glued_number_is_used_and_every_used_one_is_glued(notebook, chapter):
     used = {re.split(":", name)[0] for name in re.findall(r"\{glue:text\}`([^`]+)`", text_of(notebook))}
-    outputs = [out for cell in executed.notebook.cells if cell.cell_type == "code" for out in cell.outputs]
+    outputs = [out for cell in in_the_site(chapter).cells if cell.cell_type == "code" for out in cell.outputs]
     glued = {out.metadata["scrapbook"]["name"] for out in outputs if "scrapbook" in out.get("metadata", {})}
     assert used == glued
 
