@@ -32,4 +32,4 @@ def test_size_of_the_numbers_on_the_way_widens_what_is_allowed():
         expect(rounded, exact)
     expect(rounded, exact, size=1000.0)
     with pytest.raises(Wrong):
-        expect(rounded * 1.001, exact, size=1000.0)
+        expect(rounded * 1.002, exact, size=1000.0)

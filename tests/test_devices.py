@@ -14,7 +14,7 @@ from autograder.judging.session import Session
 from autograder.judging.verdicts import verdicts_on
 from autograder.kit.devices import META, OneDevice, TensorsApart, expect_device
 from autograder.kit.forbidden import NoGuard
-from autograder.kit.learner import local
+from autograder.kit.learner import Learner, local
 from autograder.kit.outcome import NoAnswer, Raised, Wrong
 from tests.conftest import ROOT
 
@@ -190,6 +190,27 @@ def test_message_names_the_lines():
 
 def test_what_depends_on_numbers_is_not_held_against_anybody():
     assert _verdict("asks_for_numbers", (2,)) == _verdict("stops_away") == "passed"
+
+
+def test_a_real_gpu_is_asked_too_where_there_is_one():
+    learner, x, asked = local({"doubled": lambda x: x * 2}, NoGuard()), torch.ones(2, 3), []
+    assert ("cuda" in learner._devices) is torch.cuda.is_available()
+
+    def send(*question, device=None):
+        """Answer as a machine does whose GPU has the last word."""
+        asked.append(device)
+        if device == "cuda":
+            raise Raised("RuntimeError", said)
+        return learner._send(*question, device=device)
+
+    both = Learner(send, devices=("meta", "cuda"))
+    said = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    with pytest.raises(Wrong, match="on the same device"):
+        expect_device(both, lambda there: there.doubled(x), (2, 3))
+    assert asked == ["meta", "cuda"]
+    said = "CUDA out of memory"  # which is nobody's mistake: the CPU has the last word then
+    expect_device(both, lambda there: there.doubled(x), (2, 3))
+    assert asked[2:] == ["meta", "cuda", None]
 
 
 def test_what_breaks_everywhere_earns_nothing():

@@ -123,7 +123,7 @@ def test_a_judge_that_fails_while_it_looks_for_a_name_says_so():
         mistakes_by_check(seen, [suspect("any", one=number(1.0), two=number(2.0))])
 
 
-@pytest.mark.parametrize("name", ["single_head", "cross_attention", "bug_hunt"])
+@pytest.mark.parametrize("name", ["single_head", pytest.param("cross_attention", marks=pytest.mark.nightly), "bug_hunt"])
 def test_a_mistake_that_nobody_knows_is_hardly_ever_given_a_name(name):
     """At most 2% of them: page "Mistakes against checks" has the figure for all exercises."""
     found = list(left_out(name, seed=5))

@@ -1,7 +1,9 @@
 """Where a test compares a learner's code with another piece of the same code, a piece that returns nothing of use vouches for nothing."""
 
+import nbformat
 import pytest
 
+from autograder.authoring.sample import handed_in
 from autograder.exercise import reading as exercises
 from autograder.judging.answers import answers
 from autograder.judging.session import Session
@@ -188,3 +190,15 @@ def test_what_a_process_says_when_it_is_fresh_excuses_nothing(zygote, name):
     forger, right, excused = ONLY_WHEN_FRESH[name]
     checks = passed(zygote, name, FRESH.format(**forger))
     assert checks & right == right and not checks & excused
+
+
+def test_pytest_takes_an_excuse_back_too(tmp_path, command):
+    """Whose check has passed by then: only at the end it is known that no other one has failed."""
+    exercise, (forger, right, excused) = exercises.load("rotary"), ONLY_WHEN_FRESH["rotary"]
+    notebook, path = handed_in(exercise, None), tmp_path / "rotary.ipynb"
+    [cell for cell in notebook.cells if cell.id.startswith("answer-")][-1].source += "\n\n" + FRESH.format(**forger)
+    path.write_text(nbformat.writes(notebook), encoding="utf-8")
+    marks = command("python", "-m", "pytest", "solutions/rotary", "--submission", path, "-q", code=None).stdout
+    for check in right | excused:
+        points = exercise.checks[check]
+        assert f"{check}: {points if check in right else 0:g} of {points:g} (" in marks, marks[-2000:]

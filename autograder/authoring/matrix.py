@@ -12,11 +12,11 @@ from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import known_learner
 from ..judging.naming import with_mistakes_named
-from ..judging.verdicts import counted, findings
+from ..judging.verdicts import findings
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome, Verdict
 from ..kit.recognise import Finding
-from .reach import sees
+from .reach import checks_that_see
 from .side_by_side import side_by_side
 
 ONLY_FOR_PROBLEMS = ("why", "named")  # what quotes hidden tests, and what is said already where it is as it should be
@@ -62,8 +62,7 @@ def _row(exercise: Exercise, known: KnownAnswer, seed: int) -> dict:
 
 def _findings(exercise: Exercise, known: KnownAnswer, learner: Learner, seed: int) -> list[Finding]:
     """Return what is found of every check."""
-    seen = {check for check in exercise.checks if any(sees(exercise, known, test, seed) for test in counted(exercise, check))}
-    found = {each.verdict.check: each for each in findings(exercise, learner, seed, seen)}
+    found = {each.verdict.check: each for each in findings(exercise, learner, seed, checks_that_see(exercise, known, seed))}
     return [found.get(check) or Finding(Verdict(check, Outcome.PASSED, points)) for check, points in exercise.checks.items()]
 
 

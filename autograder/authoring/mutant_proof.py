@@ -24,6 +24,7 @@ from ..kit.learner import Learner
 from ..kit.outcome import Outcome
 from ..kit.suite import failure
 from .mutants import mutants
+from .reach import checks_that_see
 from .side_by_side import side_by_side
 
 SEED = 3  # of the inputs that every mutant meets
@@ -60,7 +61,7 @@ def proof(name: str) -> Proof:
     reasons, found = reasons_of(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that nobody wrote
-        if checks := list(refusing(exercise, None, SEED)):
+        if checks := [check for check in exercise.checks if _is_refused(exercise, check, reference_learner(name), SEED)]:
             raise AuthorError(f"{name}: the reference answer itself fails {', '.join(checks)}")
         for mutant in mutants(exercise):
             _judge(exercise, mutant, reasons, found)
@@ -99,14 +100,14 @@ def _judge(exercise: Exercise, mutant: KnownAnswer, reasons: dict[str, str], fou
         found.equivalent[mutant.name] = reasons[mutant.name]
 
 
-def refusing(exercise: Exercise, mutant: KnownAnswer | None, seed: int) -> Iterator[str]:
-    """Yield the checks that refuse a mutant; all of them where its cells already raise an error."""
+def refusing(exercise: Exercise, mutant: KnownAnswer, seed: int, base: KnownAnswer | None = None) -> Iterator[str]:
+    """Yield the checks that refuse a mutant of the reference, or of `base`; all of them where its cells already raise an error."""
     try:
         learner = trusted_learner(exercise, mutant)
     except Exception:
         yield from exercise.checks
         return
-    yield from (check for check in exercise.checks if _is_refused(exercise, check, learner, seed))
+    yield from (check for check in checks_that_see(exercise, mutant, seed, base) if _is_refused(exercise, check, learner, seed))
 
 
 def _is_refused(exercise: Exercise, check: str, learner: Learner, seed: int) -> bool:

@@ -1,13 +1,14 @@
 """Which tests can see what a known answer changes.
 
 A test asks for some of a learner's functions. Where none of them, and nothing that they use, is changed, the answer does there what the
-reference does, step by step. Most mistakes change one function of several, so most tests need not be run on them.
+right one does that it was made of, step by step. Most mistakes and mutants change one function of several, so most tests need not be run
+on them.
 """
 
 from __future__ import annotations
 
 import ast
-from functools import cache
+from functools import lru_cache
 
 from ..exercise import reading as exercises
 from ..exercise.cache import cached
@@ -15,15 +16,21 @@ from ..exercise.edits import Definition
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import answers, reference_learner
+from ..judging.verdicts import counted
 from ..kit.learner import Learner
 from ..kit.suite import Test, failure
 
 ANYTHING = ""  # stands for all names: what does more than define something may change whatever there is
 
 
-def sees(exercise: Exercise, known: KnownAnswer, test: Test, seed: int) -> bool:
-    """Return whether a test could come to another result with a known answer than with the reference."""
-    changed = _changed(exercise.name, known.name)
+def checks_that_see(exercise: Exercise, known: KnownAnswer, seed: int, base: KnownAnswer | None = None) -> list[str]:
+    """Return the checks that could come to another verdict with a known answer than with the right one that it was made of, the reference or `base`."""
+    return [check for check in exercise.checks if any(sees(exercise, known, test, seed, base) for test in counted(exercise, check))]
+
+
+def sees(exercise: Exercise, known: KnownAnswer, test: Test, seed: int, base: KnownAnswer | None = None) -> bool:
+    """Return whether a test could come to another result with a known answer than with the reference, or `base`."""
+    changed = _changed(exercise.name, known, base)
     return ANYTHING in changed or not changed.isdisjoint(_asked(exercise.name, test.name, seed))
 
 
@@ -43,12 +50,11 @@ def _asked(exercise: str, test: str, seed: int) -> frozenset[str]:
     return frozenset(asked)
 
 
-@cache
-def _changed(exercise_name: str, known_name: str) -> frozenset[str]:
-    """Return the names whose meaning may be another one than in the reference."""
+@lru_cache(256)
+def _changed(exercise_name: str, known: KnownAnswer, base: KnownAnswer | None) -> frozenset[str]:
+    """Return the names whose meaning may be another one than in the right answer."""
     exercise = exercises.load(exercise_name)
-    known = next(each for each in exercise.mistakes + exercise.variants if each.name == known_name)
-    right, other = (_Sources.of(exercise, each) for each in (None, known))
+    right, other = (_Sources.of(exercise, each) for each in (base, known))
     if right.more != other.more:
         return frozenset({ANYTHING})
     changed = {name for name in other.meanings.keys() | right.meanings.keys() if other.meanings.get(name) != right.meanings.get(name)}

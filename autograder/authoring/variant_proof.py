@@ -80,7 +80,7 @@ def _judge(
     """Enter what became of a mutant; return which of the reasons it needed."""
     found.mutants += 1
     name = f"{variant.name}: {mutant.name}"
-    if check := next(refusing(exercise, mutant, SEED), None):
+    if check := next(refusing(exercise, mutant, SEED, variant), None):
         found.refused[check] += 1
         return None
     likeness, given = _likeness(exercise, variant, mutant, right), next((each for each in reasons if _fits(name, each)), None)

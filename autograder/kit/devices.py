@@ -201,10 +201,15 @@ def expect_device(learner, ask: Callable, shape: tuple[int, ...]) -> None:
     """Return None if what `ask(learner)` asks for can be computed on any device; it must return a tensor of this shape.
 
     `ask` makes a module, if need be, and calls it: `lambda it: it.Head(6, 3)(x, mask)`. Raises `Wrong` where tensors of two devices meet, or
-    the result lies elsewhere than the inputs.
+    the result lies elsewhere than the inputs. In a notebook on a machine with a GPU, it is asked there too; a worker of the judge's sees none.
     """
+    for device in learner._devices:
+        _expect_on(device, learner, ask, shape)
+
+
+def _expect_on(device: str, learner, ask: Callable, shape: tuple[int, ...]) -> None:
     try:
-        came = ask(learner.on(META))
+        came = ask(learner.on(device))
     except (Raised, NoAnswer) as error:
         if isinstance(error, Raised) and (error.kind == TensorsApart.__name__ or TORCHS_OWN.search(error.text)):
             raise _apart(error) from None

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 from torch import Tensor
 
+from .devices import META
 from .operations import Operations, names_of
 from .outcome import Raised, Sentence, Wrong, undefined
 from .plain import Handle, Object
@@ -28,12 +30,21 @@ class Learner:
     `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
     """
 
-    def __init__(self, send, device: str | None = None, calls: list | None = None, forget=lambda: None, excuses: list | None = None):
+    def __init__(
+        self,
+        send,
+        device: str | None = None,
+        calls: list | None = None,
+        forget=lambda: None,
+        excuses: list | None = None,
+        devices: Sequence[str] = (META,),
+    ):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
         self._forget = forget  # drops what the calls of a test have left behind
         self._excuses: list[Excuse] = [] if excuses is None else excuses
+        self._devices = devices  # other than the CPU, to which the code can be asked to go
 
     @property
     def last_call(self) -> str:
@@ -43,7 +54,7 @@ class Learner:
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
-        return Learner(self._send, device, self._calls, self._forget, self._excuses)
+        return Learner(self._send, device, self._calls, self._forget, self._excuses, self._devices)
 
     def excuse(self, wrong: Wrong, *charged: str) -> None:
         """Let a wrong answer pass because one of these checks says that it is wrong, or any other one where none is named.
@@ -216,4 +227,4 @@ def local(namespace: dict, guard, missing: dict | None = None, lost: dict | None
         except Raised as error:
             raise undefined(error, missing or {}, lost or {}) from None
 
-    return Learner(send, forget=operations.forget)
+    return Learner(send, forget=operations.forget, devices=(META, "cuda") if torch.cuda.is_available() else (META,))

@@ -32,7 +32,7 @@ from ..sandbox.levels import Level
 CORPUS = ROOT / "tests" / "attacks"
 MARK = "attention-loot"  # in the name of everything that an attack leaves
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/run")
-LIMITS = Limits(request_seconds=3.0, least_seconds=0.8, cpu_seconds=20, memory_megabytes=512)
+LIMITS = Limits(request_seconds=2.0, least_seconds=0.8, cpu_seconds=20, memory_megabytes=512)
 HEADER = re.compile(r"# (?P<verdicts>.+)\n# stopped from: (?P<level>\w+)\n")
 RIGHT_ANSWER = "def RIGHT(length):\n    return torch.ones(length, length).tril().bool()\n\n\n"
 PROBE = f"""
