@@ -18,7 +18,7 @@ CONFIG = f"""\
 title: A book
 execute: {{execute_notebooks: cache}}
 sphinx:
-  local_extensions: {{freshness: {EXTENSIONS}, progress: {EXTENSIONS}}}
+  local_extensions: {{ahead: {EXTENSIONS}, freshness: {EXTENSIONS}, progress: {EXTENSIONS}}}
   config: {{nb_execution_timeout: 20}}
 """
 TOC = "format: jb-book\nroot: index\nchapters:\n  - file: chapter\n"
