@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import xml.dom.minidom
+from collections import defaultdict
 
 import pytest
 import torch
@@ -23,11 +24,26 @@ def _hints():
     return [(name, hints) for name in exercises.all_names() for hints in exercises.load(name).hints]
 
 
-def test_every_check_has_three_hints():
+def test_every_check_has_three_hints_of_its_own():
+    """Hints that serve two checks help a learner with somebody else's problem."""
     for name in exercises.all_names():
         exercise = exercises.load(name)
-        assert sorted(check for hints in exercise.hints for check in hints.checks) == sorted(exercise.checks)
-        assert all(len(hints.texts) == 3 for hints in exercise.hints)
+        assert sorted(hints.checks for hints in exercise.hints) == sorted((check,) for check in exercise.checks), name
+        assert all(len(hints.texts) == 3 for hints in exercise.hints), name
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.?!])\s+", text)
+
+
+def test_no_sentence_stands_in_two_hints():
+    """Whoever has read the hints of one check finds something new in those of the next, in another exercise too."""
+    places = defaultdict(list)
+    for name, hints in _hints():
+        for text in hints.texts:
+            for sentence in _sentences(text):
+                places[sentence].append((name, *hints.checks))
+    assert {sentence: found for sentence, found in places.items() if len(found) > 1} == {}
 
 
 def _code(text: str) -> str:

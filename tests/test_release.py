@@ -184,7 +184,7 @@ RULES = {
     "END SOLUTION alone": (lambda s: s.replace("### BEGIN SOLUTION", "", 1), "END SOLUTION without BEGIN SOLUTION"),
     "no markers": (lambda s: s.replace("### BEGIN SOLUTION", "").replace("### END SOLUTION", ""), "an answer cell, and no other"),
     "no points": (lambda s: s.replace('check="scale" points=2', 'check="scale"'), 'cell "scale": a check needs points'),
-    "a name twice": (lambda s: s.replace('check="scale"', 'check="mask"'), 'cell "mask": this name stands there twice'),
+    "a name twice": (lambda s: s.replace('check="weights"', 'check="mask"'), 'cell "mask": this name stands there twice'),
     "a check without a test": (lambda s: s.replace('check="scale"', 'check="scales"'), "has no cell in"),
     "an unknown list": (lambda s: s.replace("[softmax, attention]", "[softmaks]"), "header: `forbidden` is \\['softmaks'\\]"),
     "an unknown chapter": (lambda s: s.replace("04_softmax", "44_softmax"), "header: `chapter` is '44_softmax' and must be one of"),

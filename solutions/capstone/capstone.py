@@ -227,16 +227,24 @@ def next_token_loss(
 
 # %% [markdown] tags=["hints"]
 # 1. In *humpty dumpty sat*, which word should the logits after *humpty* name, and which those after *sat*?
-# 2. The guess for a token stands one place before it. So the logits after the last token are compared with nothing, and
-#    the token at place `begin` meets the logits at the place before.
-# 3. Cut the tokens from `begin` on, and the logits from one place earlier up to the last, which is left out.
-#    `F.cross_entropy` takes a row of logits for each token, so make one axis of batch and places, in both alike.
+# 2. They should name *dumpty*, and those after *sat* are compared with nothing. So logits and tokens are shifted by one
+#    place against each other, within each text, and the loss is the mean over all guesses.
+# 3. Leave out the logits after the last token, and the token that nobody guesses. `F.cross_entropy` wants a row of
+#    logits for each token and takes the mean by itself, so make one axis of batch and places, in both alike. `reshape`
+#    and `flatten` also do that with what was transposed.
 
 # %% check="shift" points=2
 check("shift")
 
 # %% check="begin" points=1
 check("begin")
+
+# %% [markdown] tags=["hints"]
+# 1. A text has six tokens, and `begin` is 3. How many guesses count, and after which token is the first of them made?
+# 2. Three count, those for the tokens at places 3, 4 and 5. A guess stands one place before its token, so the first one
+#    is made after token 2. The mean is taken over these three alone.
+# 3. The tokens are cut at `begin`, and the logits one place earlier; where they end doesn't depend on `begin`. With
+#    `begin=1` you get what you had for the check `shift`.
 
 # %% [markdown]
 # ## The training

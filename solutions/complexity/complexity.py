@@ -87,13 +87,12 @@ def convolution_cost(n: int, d: int, k: int) -> tuple[int, int, int, int]:
 
 
 # %% [markdown] tags=["hints"]
-# 1. How many multiply-adds does it take to multiply a matrix of $a$ by $b$ with one of $b$ by $c$? And which of a layer's
-#    products must wait for another?
-# 2. Attention: all queries with all keys, then all weights with all values. Recurrence: all words at once, then one state
-#    after another. Convolution: a product for each place of the window, none of which waits.
-# 3. For the path of a convolution, one layer carries a word $k - 1$ places on, and $n - 1$ are to be covered: divide, and
-#    round up. For the bytes, count the numbers that are held (a table, a state, the words of a window) and take each 4
-#    times.
+# 1. In a text of 3 words of 5 numbers, how many pairs of a query and a key are there, and how many multiply-adds does
+#    one pair take?
+# 2. Nine pairs take 5 each for their scores. After softmax the weights average the values, which is a second product,
+#    and just as much work. Nothing is projected here, and nothing is hidden by a mask.
+# 3. Check your formula against the example, where looking takes 90. If it gives 45, a product is missing; if it gives
+#    180, you have counted multiplying and adding apart. How does each factor change when there are twice as many words?
 
 # %% check="looking" points=2
 check("looking")
@@ -101,14 +100,45 @@ check("looking")
 # %% check="matrices" points=2
 check("matrices")
 
+# %% [markdown] tags=["hints"]
+# 1. How many multiply-adds does it take to bring one word of `d` numbers through one matrix of `d` by `d`?
+# 2. It takes `d` for each of `d` new numbers. One step of the recurrence has two such matrices, for the word and for
+#    the state before it. One window of the convolution has a matrix for each of its places.
+# 3. The zeros before the first word are multiplied too, so every word costs the same, the first included. Find what one
+#    word takes in each layer, and take it `n` times.
+
 # %% check="rounds" points=2
 check("rounds")
+
+# %% [markdown] tags=["hints"]
+# 1. If you had as many processors as you like, which of the products could all begin at the same moment?
+# 2. In attention all the scores could, but the averages wait for the weights. In the recurrence all words go through
+#    their matrix at once, and then each state waits for the one before. In the convolution nothing waits, since what
+#    the places of a window give is only added up.
+# 3. Count one for what can be done at once at the beginning, and one for each time that something has to wait. Only the
+#    recurrence depends on the length of the text.
 
 # %% check="path" points=2
 check("path")
 
+# %% [markdown] tags=["hints"]
+# 1. Something moves on by one word at each step. How many steps lead it from the first of seven words to the last?
+# 2. Six, which is what the recurrence takes. In attention the last word looks straight at the first. In a convolution
+#    the window reaches back as many words as it holds *besides* the word itself, and that is how far one layer carries
+#    something.
+# 3. For the convolution, divide the number of those steps by the reach of one layer. Whatever is left over still takes
+#    a layer of its own, so round up; `math.ceil` can do that.
+
 # %% check="memory" points=2
 check("memory")
+
+# %% [markdown] tags=["hints"]
+# 1. Which numbers must each layer still hold while it makes its next ones, apart from words, output and matrices?
+# 2. Attention holds one table with a score for every pair of words; the weights are written over it. The recurrence
+#    holds its latest state and none before it. The convolution holds the words in its window except the one that is
+#    just coming in.
+# 3. Count the numbers first, and multiply by `FLOAT32` at the end. A score is one number, however wide the words are,
+#    while a word or a state is `d` of them.
 
 # %% [markdown]
 # ## A whole layer
@@ -170,17 +200,25 @@ def layer_crossing(d: int, gates: int) -> int:
 
 
 # %% [markdown] tags=["hints"]
-# 1. Write down both costs. For which $n$ are they equal?
-# 2. Divide both by what they share, $2nd$ here. What is left compares $n$ with $d$; with the projections, $n + 2d$ with
-#    `gates` times $d$.
-# 3. Equal is not more, so the answer is one above the length at which they are equal. No text has fewer words than 1:
-#    take the larger of the two.
+# 1. Write down the multiply-adds of looking and of the plain recurrence, side by side. Which factors stand in both?
+# 2. Two products stand against two matrices, one $n$ is in both, and so is one $d$. Cross out what they share, and
+#    compare the little that is left.
+# 3. Find the length at which both sides are equal. Equal is not more, so your answer is the next one. Projections are
+#    not counted in this function.
 
 # %% check="crossing" points=1
 check("crossing")
 
 # %% check="gates" points=2
 check("gates")
+
+# %% [markdown] tags=["hints"]
+# 1. A layer of attention has four projections, and each gate has a pair of matrices. How many gates are the projections
+#    worth?
+# 2. They are worth two. If the recurrence has more than that, looking has to make up for the rest, and looking grows
+#    with the length of the text. If it doesn't, attention takes more at any length.
+# 3. Divide both costs by what they share: $n + 2d$ then stands against `gates` times $d$. Take the first whole $n$ for
+#    which the left side is larger. No text has fewer words than 1, so mind the case in which that $n$ would be smaller.
 
 # %% [markdown]
 # ## How many layers
@@ -244,14 +282,22 @@ def longest(memory: int, num_heads: int, num_layers: int, batch: int, number_byt
 
 
 # %% [markdown] tags=["hints"]
-# 1. How many tables of $n$ by $n$ weights are kept at the same time?
-# 2. One for each head, in each layer, for each text. For `longest`, turn the question round: for how many *pairs* of
-#    words in each table is there room?
-# 3. A whole division gives the pairs, and the length is their root, rounded down. `math.isqrt` does that exactly, however
-#    large the number is.
+# 1. For two heads, three layers and five texts, how many tables of weights are kept at the same time, and how many
+#    numbers are in one?
+# 2. Each head of each layer has a table for each text, and in training all thirty are kept until the gradient has come
+#    back. A table has a number for every pair of words, whether a mask hides it or not.
+# 3. All the arguments are factors, and one of them counts twice, since words meet words. `number_bytes` says how large
+#    a number is, and it is not always 4.
 
 # %% check="tables" points=1
 check("tables")
 
 # %% check="longest" points=2
 check("longest")
+
+# %% [markdown] tags=["hints"]
+# 1. If all tables share the memory evenly, for how many *pairs* of words is there room in each?
+# 2. Go back the way that `table_bytes` came: share out the memory first, and take the root last. There is no room for a
+#    part of a word, so round down. A memory that is exactly full is large enough.
+# 3. A whole division gives the pairs, and `math.isqrt` their root, rounded down; both are exact, however large the
+#    numbers are. Where there is no room for a single word, that gives 0 without more ado.

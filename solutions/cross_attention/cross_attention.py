@@ -114,10 +114,11 @@ def set_weights(
 
 # %% [markdown] tags=["hints"]
 # 1. The words of `x` ask. Which of query, key and value are made of `x`, then, and how many rows has the output?
-# 2. From there on it is a single head: scores of all pairs, divided by the root of the width over which a dot product
-#    adds up; softmax along the keys; the average of the values.
-# 3. One of the three layers is called with `x`, the other two with `context`. For the product, swap the last two axes of
-#    the keys, counted from the end.
+# 2. Only the queries are made of `x`. Keys *and* values are made of `context`, each by a layer of its own: if the
+#    context were zeros, the output would be zeros too. The next call may bring another context, so nothing of this one
+#    is kept.
+# 3. One of the three layers is called with `x`, the other two with `context`. Let `torch.softmax` share out along the
+#    words of the context, and return the output alone, with a row even for a single word.
 
 # %% check="who_asks" points=2
 check("who_asks")
@@ -125,43 +126,77 @@ check("who_asks")
 # %% check="scale" points=1
 check("scale")
 
+# %% [markdown] tags=["hints"]
+# 1. Here `d_k` is 4, and a match of 8 should reach softmax as a score of 4. What becomes of it in your code?
+# 2. The more numbers a dot product adds up, the further apart the matches lie. The square root of how many there are
+#    brings them back to size, once, before softmax.
+# 3. Queries and keys are `d_k` wide after their projection, however wide the words of `x` and of the context were.
+#    Divide the scores by `math.sqrt` of that width, and leave the matrices themselves alone.
+
 # %% check="widths" points=1
 check("widths")
 
+# %% [markdown] tags=["hints"]
+# 1. A word of `x` has 2 numbers, and a word of the context has 7. How many rows must each of the three matrices have?
+# 2. The matrix for the queries multiplies `x`, so it has 2. Those for keys and values multiply the context, so they
+#    have 7. Queries and keys become equally wide by their projections, and not earlier.
+# 3. Look at which layer is made with `d_query`, which ones with `d_context`, and what you call each of them with. Only
+#    keys and values could share one packed matrix.
+
 # %% check="batch" points=1
 check("batch")
+
+# %% [markdown] tags=["hints"]
+# 1. Words may come without a batch, or with two axes in front. Which of your steps names an axis, and does it count
+#    from the front or from the end?
+# 2. Counted from the end, the same numbers are right in every case. Layers, `@` and softmax carry the axes in front
+#    along, so there is nothing to unpack or to loop over.
+# 3. Swap axes -2 and -1 of the keys, and let softmax run along the last axis. `bmm` wants exactly three axes, and
+#    `view` wants a certain order in memory; `@` and `reshape` ask for neither.
 
 # %% check="mask" points=2
 check("mask")
 
 # %% [markdown] tags=["hints"]
-# 1. A hidden key must weigh nothing, and the other weights must still add up to 1. Is there still time for that after
-#    softmax?
-# 2. No: hide the scores, before softmax. Which score becomes a weight of exactly 0?
-# 3. Fill the scores with minus infinity by `masked_fill`. It fills where it finds True, and your mask is True where a
-#    query *may* look, so turn it over first.
+# 1. Five words of the context match a word of `x` equally well, and two of the five are filling. What share should each
+#    of the other three have?
+# 2. A third each. So the filling must be out of the way when softmax shares out, and no match, however bad, may lie
+#    below the score of a hidden word.
+# 3. Replace hidden scores with minus infinity. `masked_fill` spreads a mask over the axes that it lacks; turn yours
+#    over by `~` for it, which leaves the caller's mask alone. Each call has its own mask.
 
 # %% check="blind_row" points=2
 check("blind_row")
 
 # %% [markdown] tags=["hints"]
-# 1. What does `torch.softmax` make of a row of nothing but $-\infty$?
-# 2. Not-a-number. But a hidden word weighs nothing in *any* row. Can you make sure of that once more, after softmax?
-# 3. Fill the weights with 0 wherever the mask hides, by the same turned mask that hid the scores. In the other rows this
-#    changes nothing.
+# 1. A word reads a context that is nothing but filling. What do its scores look like after masking, and what does
+#    softmax make of them?
+# 2. They are all $-\infty$, and softmax makes 0 / 0 of such a row. But what is hidden never weighs anything, so its
+#    weights may be set to 0 after softmax as well, in every row.
+# 3. Do that with the same mask as before, and before the weights meet the values. If you mend the output instead, the
+#    gradient still finds the not-a-number.
 
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. The module in the check has 5·2 + 5·2 + 5·3 = 35 numbers to learn. How many does yours list, and does a gradient
+#    also come back to `x` and `context`?
+# 2. A matrix is found if it is a parameter, or in a layer of the module. Gradients come back through the weights as
+#    well as through the values, and they go on to whatever has made `x` and the context.
+# 3. Keep the layers of `__init__`, without a bias. In `forward`, use `x`, `context` and weights as they are: no
+#    `detach`, no `.data`, no `no_grad`, and no keys from an earlier call.
 
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors take part in your `forward` that are neither words, nor a mask, nor matrices?
-# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and a module that is moved takes its parameters
-#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
-# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`), and keep it with
-#    `self.register_buffer`.
+# 1. Words, context and mask are on a GPU, and so are the matrices. What else takes part in your `forward`, and where
+#    was it made?
+# 2. A mask of ones, for calls that bring none, or a table of minus infinity lies on the CPU where nobody says
+#    otherwise. And `module.to` moves parameters and buffers, but no tensor in a plain attribute.
+# 3. Some of them you can do without: None may stay None, and `masked_fill` takes a plain `-math.inf`, which lies
+#    nowhere. What you do need takes its `device=` from `x`; what you keep belongs in `self.register_buffer`.
 
 # %% [markdown]
 # ## Both ways at once
@@ -204,11 +239,12 @@ def look_both_ways(
 
 
 # %% [markdown] tags=["hints"]
-# 1. One table of matches serves both. Along which of its axes does a word share out, and along which does a patch?
-# 2. Softmax along the patches gives what a word reads, softmax along the words what a patch reads. The second is *not*
-#    the first one turned over, since each side shares out a whole of its own.
-# 3. Compute the scores once. Take `torch.softmax` along the last axis twice, of the scores and of the scores with their
-#    last two axes swapped. Which of the two averages the patches, and which the words?
+# 1. One word meets two patches and gives them the shares 1/4 and 3/4. Along which axis of a table with words in rows do
+#    the shares of this word lie?
+# 2. Along its row, which has a column for each patch. What the word averages by them are the *patches*. This is so in a
+#    square table too, where the other axis would fit just as well.
+# 3. With words in rows and patches in columns, take `torch.softmax` along the last axis and multiply by the image. What
+#    comes of that is the first of the two results.
 
 # %% check="text_reads" points=2
 check("text_reads")
@@ -216,17 +252,64 @@ check("text_reads")
 # %% check="image_reads" points=2
 check("image_reads")
 
+# %% [markdown] tags=["hints"]
+# 1. In the example each patch gives the only word a share of 1. Do the rows of shares by which *your* patches read add
+#    up to 1?
+# 2. A patch shares out a whole of its own among the words. Turning over the shares of the words doesn't give you that.
+#    What is the same from either side is the match, so only scores may be turned over.
+# 3. Swap the last two axes of the scores first, and then take softmax along the last axis, so that a row belongs to a
+#    patch. Multiply that by the text, and return it second.
+
 # %% check="both_scale" points=1
 check("both_scale")
+
+# %% [markdown] tags=["hints"]
+# 1. The vectors are 4 wide, so a match of 8 becomes a score of 4. Is that so for the words, and for the patches as
+#    well?
+# 2. Nothing is projected here, so a dot product adds up `d_model` products, and the root of that is what to divide by.
+#    A match is the same number for both sides, and both need it divided once.
+# 3. Divide one table of scores and let both sides use it. If you divide the vectors instead, make new ones, because
+#    `text /= ...` leaves the caller with smaller words.
 
 # %% check="both_batch" points=1
 check("both_batch")
 
+# %% [markdown] tags=["hints"]
+# 1. With a batch in front, the scores have the shape (batch, words, patches). What do `.T` and `transpose(0, 1)` do to
+#    them?
+# 2. They move the batch, which should stay where it is. You need a swap of the last two axes, counted from the end,
+#    wherever you turn something over, and that holds for two axes in front as well as for none.
+# 3. `transpose(-2, -1)` turns over the image for the product, and the scores for the patches. Should you fold axes,
+#    `view` fails on what was transposed, and `reshape` does not.
+
 # %% check="both_stable" points=1
 check("both_stable")
+
+# %% [markdown] tags=["hints"]
+# 1. What is $e^{3000}$ in 32 bits, and what is infinity divided by infinity?
+# 2. It is infinity, and the quotient is not a number. Softmax depends on differences only, so the largest score of a
+#    row can be taken off all of them; then no power of $e$ is above 1.
+# 3. `torch.softmax` does that for you, and both sides can use it. With an `exp` of your own, each side takes off its
+#    own maximum: that of a word's row, and that of a patch's.
 
 # %% check="both_dtype" points=1
 check("both_dtype")
 
+# %% [markdown] tags=["hints"]
+# 1. Text and image have 64 bits. How many have your two results, and how many had the scores and the weights on the
+#    way?
+# 2. All of them should have 64. A single step with 32 bits takes half of the digits, and turning the result into 64
+#    again does not bring them back.
+# 3. Search for `.float()`, for a `dtype=` that you wrote down, and for new tensors made without one. Products,
+#    `math.sqrt` and `torch.softmax` leave the dtype as it is.
+
 # %% check="both_gradient" points=1
 check("both_gradient")
+
+# %% [markdown] tags=["hints"]
+# 1. If only the first result is trained on, which of text and image should get a gradient, and which of them gets one
+#    from yours?
+# 2. Both should: each result is made of the side that asks *and* of the side that is read. Whoever is detached can
+#    still be read, but never learns to answer.
+# 3. Let `text` and `image` themselves stand in the scores and in both averages, and see that neither `detach` nor
+#    `no_grad` comes between.

@@ -77,11 +77,11 @@ def layer_norm(
 
 
 # %% [markdown] tags=["hints"]
-# 1. Of the word (1, 3): what is the mean, how far are its numbers from it, and what is the mean of the squares of that?
-# 2. The numbers of one word lie along the last axis. Take mean and variance along it, and keep it with length 1, so that
-#    they line up with the words.
-# 3. Take off the mean, divide by the root of variance plus `eps`, then multiply by `gain` and add `bias`. The variance
-#    divides by the number of numbers, not by one less.
+# 1. The words (1, 3) and (10, 30) stand in one table. How many means are there, and what are they?
+# 2. There are two, 2 and 20. Every word has a mean of its own, taken over its own numbers, which lie along the last
+#    axis however many axes come before. It is subtracted from that word alone.
+# 3. `mean(dim=-1)` means the last axis, whether there is one axis or four. With `keepdim=True` the means line up with
+#    the words; without it, they line up with the numbers of a word.
 
 # %% check="mean" points=1
 check("mean")
@@ -89,11 +89,35 @@ check("mean")
 # %% check="variance" points=1
 check("variance")
 
+# %% [markdown] tags=["hints"]
+# 1. The numbers of (1, 3) both lie 1 away from their mean. What is the mean of the two squared distances, and what does
+#    `torch.tensor([1.0, 3.0]).var()` say?
+# 2. The mean of the squares is 1, and `var` says 2, since by default it divides by one less than there are numbers. You
+#    want the mean, for each word by itself, and the distances are then divided by its *root*.
+# 3. Square the numbers from which the mean was taken off, and take the mean of that along the last axis, again with
+#    `keepdim=True`. If you would rather use `var`, give it `correction=0`.
+
 # %% check="eps" points=1
 check("eps")
 
+# %% [markdown] tags=["hints"]
+# 1. The variance is next to nothing and `eps` is 4. By what should each distance be divided, and by what is it divided
+#    in your code?
+# 2. By 2, because `eps` is added to the variance and the root is taken of the sum. If it were added to the root, the
+#    distances would be divided by 4.
+# 3. Use the argument `eps` and no number of your own, inside the root. Then a caller's 4 counts, and the default holds
+#    where nobody gives one.
+
 # %% check="gain" points=1
 check("gain")
+
+# %% [markdown] tags=["hints"]
+# 1. After normalising, a word of equal numbers is a row of zeros. What should come out for it, once `gain` and `bias`
+#    are applied?
+# 2. Its `bias`, whatever the gain is. Each number is stretched by the gain of its own place first, and the bias is
+#    added afterwards; a bias that is added first would be stretched as well.
+# 3. Multiply by `gain`, then add `bias`. Both line up with the last axis by themselves. Make new tensors on the way: `x
+#    -= ...` would change the words that you were handed.
 
 # %% check="precision" points=1
 check("precision")
@@ -223,14 +247,6 @@ def set_weights(
         layer.bias2.copy_(bias2)
 
 
-# %% [markdown] tags=["hints"]
-# 1. What goes into a sublayer, what is added to what comes out, and where does the norm stand: before the sublayer or
-#    behind the sum?
-# 2. Write each sublayer as a method that takes words and returns words. The layer is then the same few steps twice, and
-#    `norm_first` decides their order.
-# 3. Post-norm: normalise words plus what the sublayer made of them. Pre-norm: words plus what the sublayer made of the
-#    *normalised* words. Attention goes with gain and bias 1, the network with 2.
-
 # %% check="attention" points=1
 check("attention")
 
@@ -244,29 +260,76 @@ check("attention")
 # %% check="feed_forward" points=1
 check("feed_forward")
 
+# %% [markdown] tags=["hints"]
+# 1. In `max(0, x @ w1 + b1) @ w2 + b2` there are two matrices, two biases and a bend. Which line of yours does each of
+#    them, and in which order?
+# 2. The bend is between the two matrices and nowhere else. Units below 0 become exactly 0, but what the second matrix
+#    makes of them, and what is added to the word, may be negative.
+# 3. Call `self.widen`, then `torch.relu`, then `self.narrow`: the two layers have their biases already. A GELU is a
+#    different bend, and gives other numbers.
+
 # %% check="residual" points=2
 check("residual")
+
+# %% [markdown] tags=["hints"]
+# 1. Both sublayers return zeros, and a word has mean 0 and variance 1 already. What should the layer make of it, and
+#    what is left of it in yours?
+# 2. It should stay as it is, for each sublayer has a way around it on which nothing happens. There are two sums, and
+#    each of them adds what went into *its own* sublayer. For the second one that is what the first half of the layer
+#    has made.
+# 3. After each sublayer make a new `x`, the old one plus what the sublayer returned, and go on with that. `x += ...`
+#    looks the same, but writes into the words of whoever called.
 
 # %% check="post_norm" points=2
 check("post_norm")
 
+# %% [markdown] tags=["hints"]
+# 1. Without `norm_first`, how many times are the words normalised, and what is it that is normalised each time?
+# 2. Twice, once after each sum, and it is the whole sum, not just what the sublayer returned. From the first norm on,
+#    everything works with normalised words: the feed-forward network, and the way around it.
+# 3. Let `x` be what `layer_norm` makes of the first sum before you do anything else. Then no later step can reach for
+#    the words as they were. The second half does the same again.
+
 # %% check="norm_first" points=2
 check("norm_first")
+
+# %% [markdown] tags=["hints"]
+# 1. With `norm_first=True`, which words does a sublayer get, and to which words is its result added?
+# 2. It gets normalised words, and what it returns is added to the words as they were *before* that. So the way around
+#    has no norm on it, and after the last sum there is none either.
+# 3. Give the normalised words a name of their own, since `x = layer_norm(x, ...)` would lose those that you need for
+#    the sum. The second sublayer begins with the sum that the first one has left.
 
 # %% check="order" points=1
 check("order")
 
+# %% [markdown] tags=["hints"]
+# 1. Which of the two sublayers needs what the other one has found, and which of them do you call first?
+# 2. Attention gathers what a word needs from other words, and the feed-forward network then works on it. So attention
+#    comes first, with pre-norm as well as with post-norm.
+# 3. The words that come into `forward` should meet the heads before they meet `self.widen`. If the order is right and
+#    the check still fails, see whether the merged heads go through `self.to_output`.
+
 # %% check="norms" points=1
 check("norms")
+
+# %% [markdown] tags=["hints"]
+# 1. The layer has `gain1`, `bias1`, `gain2` and `bias2`. Which two of them does your first call of `layer_norm` use,
+#    and which two your second?
+# 2. Number 1 belongs to attention and number 2 to the feed-forward network, wherever the norms stand. If they change
+#    places, or one serves both, each half of the layer is stretched by numbers that were learned for the other.
+# 3. Write the sublayer, its gain and its bias side by side, and look at the digits. In a loop over the two sublayers,
+#    the three should travel together.
 
 # %% check="mask" points=2
 check("mask")
 
 # %% [markdown] tags=["hints"]
-# 1. The mask may have a batch, but it has no heads. Which axes would it line up with if you handed it on as it is?
+# 1. A mask of shape (batch, tokens, tokens) meets scores that have an axis for heads as well. Which axes would it line
+#    up with if you handed it on as it is?
 # 2. It needs an axis of length 1 where the heads stand: third from the end, for both kinds of mask.
-# 3. `unsqueeze` with a negative number does that. torch's attention takes True for *may look*, as you do, so nothing has
-#    to be turned over; and None stays None.
+# 3. `unsqueeze` with a negative number does that. torch's attention takes True for *may look*, as you do, so nothing
+#    has to be turned over; and None stays None.
 
 # %% check="dropout" points=2
 check("dropout")
@@ -281,12 +344,23 @@ check("dropout")
 # %% check="trains" points=1
 check("trains")
 
+# %% [markdown] tags=["hints"]
+# 1. With `d_model` 6 and `d_ff` 13 a layer has 343 numbers to learn. How many does yours list, and does a gradient
+#    reach all of them, and the words?
+# 2. What is to be trained has to be a parameter, or a layer that is assigned to the module and not hidden in a plain
+#    list. Mean and variance are no constants, either: if one number of a word changes, they change along, and autograd
+#    must know.
+# 3. The `__init__` that you were given lists all 343. So search `forward` and `layer_norm` for `detach`, `.data` and
+#    `no_grad`, both on the way through the sublayers and on the way around them.
+
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor parameters?
-# 2. What `torch.zeros` or `torch.rand` makes lies on the CPU, unless told otherwise; and a layer that is moved takes its parameters
-#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
+# 1. The layer was moved to a GPU. Which tensors take part in your code that are neither words, nor a mask, nor
+#    parameters?
+# 2. What `torch.zeros` or `torch.rand` makes lies on the CPU, unless told otherwise; and a layer that is moved takes
+#    its parameters and buffers along, not a tensor that it merely keeps in an attribute. A plain number has no device,
+#    so it can meet any tensor.
 # 3. Make each tensor with the `device=` of the words, or out of them (`zeros_like`, `rand_like`), and keep it with
 #    `self.register_buffer`, or as a parameter where it is trained.

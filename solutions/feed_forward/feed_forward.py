@@ -89,11 +89,13 @@ def set_weights(
 
 
 # %% [markdown] tags=["hints"]
-# 1. From which width to which does each of the two matrices lead, and what stands between them?
-# 2. Make two `nn.Linear` in `__init__`, with their biases, under the names that `set_weights` expects. `forward` calls
-#    one, bends the result, and calls the other.
-# 3. Put `torch.relu` around what the first layer returns, and around nothing else: what leaves the second may be
-#    negative.
+# 1. The units hold 2, 4 and 7. Which rows of $W_2$ are added up for this word, how many times each, and what is added
+#    last?
+# 2. All three are, as many times as their unit says, and $b_2$ comes last. A word goes through a matrix and a bias to
+#    `d_ff` units, and through another matrix and bias back to `d_model` numbers. A residual, a norm, dropout or a third
+#    matrix belongs elsewhere.
+# 3. Make two `nn.Linear` in `__init__`, from `d_model` to `d_ff` and back, under the names that `set_weights` writes
+#    to. Each adds its own bias, so there is none left to add. Let `forward` return one thing.
 
 # %% check="output" points=2
 check("output")
@@ -101,17 +103,55 @@ check("output")
 # %% check="relu" points=2
 check("relu")
 
+# %% [markdown] tags=["hints"]
+# 1. A unit holds -3. How much of its row of $W_2$ should the word get, and how much does it get from yours?
+# 2. Nothing at all, neither a little nor something negative. Whether a unit is on is decided when the word has met its
+#    column of $W_1$ *and* the bias has been added.
+# 3. Put `torch.relu` between the two layers, around what the first one returns. Around `x` it would switch off the
+#    word's own numbers, which is another matter.
+
 # %% check="negative" points=1
 check("negative")
+
+# %% [markdown] tags=["hints"]
+# 1. All units are on, and the rows of $W_2$ add up to -5. What should come out, and which line of yours would change
+#    it?
+# 2. -5 should come out. A network must be able to take something away from a word, so only units are cut off at 0, and
+#    nothing bends the output.
+# 3. What the second layer returns is what your module returns. Look for a ReLU that comes after it, perhaps one that
+#    should have come earlier.
 
 # %% check="batch" points=2
 check("batch")
 
+# %% [markdown] tags=["hints"]
+# 1. Words come with the shape (3, 2), then (5, 3, 2), then (4, 5, 3, 2). Which line of yours expects one of these in
+#    particular?
+# 2. None needs to. A linear layer works on the last axis and carries all others along. What counts axes is code that
+#    unpacks `x.shape`, folds axes into one, or uses a convolution, which wants exactly one axis for the batch.
+# 3. Hand `x` to the first layer as it is. If you do fold axes, fold with `reshape`, because `view` refuses words that
+#    were transposed, and give the output its axes back at the end.
+
 # %% check="alone" points=1
 check("alone")
 
+# %% [markdown] tags=["hints"]
+# 1. One word of five is changed. How many rows of the output should move, and how many move in yours?
+# 2. One, since each row is made of its own word alone. If others move, something works along the words: a mean over
+#    them, a convolution that is wider than one word, or a `view` that was meant to swap two axes.
+# 3. Leave the words on their axis and let matrices work on the last one. Take care not to write into `x` either: `-=`
+#    and names that end in `_` change the words of whoever called.
+
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. From 2 numbers to 3 units and back there are 17 numbers to learn. How many does `parameters()` hold in your
+#    network, and which are missing?
+# 2. Matrices *and* biases must be parameters, or belong to a layer; a plain tensor of zeros stays zero for ever.
+#    Besides, a gradient has to get from the output through the units to `x`.
+# 3. Two `nn.Linear` with their biases have all 17, and turn to 64 bits together with the network. In `forward`, work on
+#    tensors as they are: `detach`, `.data`, `no_grad` and a new `torch.tensor(...)` each end the way back.
 
 # %% [markdown]
 # ## Without the bend
@@ -138,16 +178,26 @@ def fold(
 
 
 # %% [markdown] tags=["hints"]
-# 1. Write a word through both layers, without the ReLU, on paper: $(x W_1 + b_1) W_2 + b_2$. Which parts have $x$ in them
-#    when the brackets are gone?
-# 2. What stands behind $x$ is the matrix. All the rest is the bias, and it has two parts.
-# 3. The first bias goes through the second matrix, as the word does. Then the second bias is added.
+# 1. The network without its ReLU first makes $x W_1$ of a word, and then $(x W_1) W_2$. Where else could the brackets
+#    stand?
+# 2. Around the two matrices, so that they become a single one of `d_model` by `d_model` numbers. It keeps the order in
+#    which the word meets them, even where both are square and the other order would fit.
+# 3. Multiply the two as they are given. Nothing is transposed, since it will be used as `x @ matrix`, and nothing is
+#    cut off at 0. Return the matrix first, and keep the graph so that a gradient comes back.
 
 # %% check="fold" points=2
 check("fold")
 
 # %% check="fold_bias" points=2
 check("fold_bias")
+
+# %% [markdown] tags=["hints"]
+# 1. A word of zeros goes through both layers, with no ReLU between them. What is it after the first, and what after the
+#    second?
+# 2. After the first it is $b_1$. The second layer treats that like any word, multiplying it by $W_2$, and adds $b_2$.
+#    What is left at the end is the folded bias.
+# 3. So the bias has two parts, and the first one passes through the second matrix, with its negative numbers. Add them
+#    up in a new tensor: `+=` would write into the `b2` that you were handed.
 
 # %% [markdown]
 # ## How many numbers are trained
@@ -217,11 +267,12 @@ def always_off(
 
 
 # %% [markdown] tags=["hints"]
-# 1. By which number is a unit's row of $W_2$ multiplied before it is added to the output?
-# 2. By what the unit holds after the ReLU. A unit is off for a word where that is 0, and always off if it is so for every
-#    word of every sentence.
-# 3. Compare the weights of all words with 0, make one axis of all but the last (`flatten` with `end_dim`), and ask `all`
-#    along it.
+# 1. The word (2, 1) meets the key (1, 1), and the bias of the unit is -2. What is the match, and how many times is the
+#    value added?
+# 2. The match is 3, the bias leaves 1 of it, and the value is added once. With a bias of -4, less than nothing would be
+#    left, and then it is not added at all. Units don't compete, so there is no softmax, no sum of 1 and no scale.
+# 3. What is asked for is the first half of your network, up to and including the ReLU. The keys are the *columns* of
+#    `w1`, and with `x` on the left the product meets them by itself, also where `w1` is square.
 
 # %% check="weights" points=2
 check("weights")
@@ -229,15 +280,30 @@ check("weights")
 # %% check="off" points=2
 check("off")
 
+# %% [markdown] tags=["hints"]
+# 1. A unit holds 0 for one word and 3 for another. Is it always off, and how many answers do you give for five units
+#    and a hundred words?
+# 2. It isn't, because one word gets something from it. There are five answers, each of them True or False. A unit is
+#    always off if its weight is 0 for every word of every sentence, whether its match was negative or exactly 0.
+# 3. Compare the weights of all words with 0, make one axis of all but the last (`flatten` with `end_dim`), and ask
+#    `all` along it.
+
 # %% check="dtype" points=1
 check("dtype")
+
+# %% [markdown] tags=["hints"]
+# 1. The inputs are thirds in 64 bits. Up to which of your steps are all sixteen digits right?
+# 2. `torch.empty` and `torch.zeros` make 32 bits where nobody asks for more, and `.float()` goes back to 32. Digits
+#    that are gone don't return with a later `.double()`. Both `fold` and `hidden_weights` are tried.
+# 3. Neither function needs a tensor of its own: products, sums and `torch.relu` keep the dtype of what they get. If you
+#    want one all the same, make it out of an input, as `w1.new_empty(...)` does.
 
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor matrices, nor biases?
-# 2. What `torch.zeros` or `torch.arange` makes lies on the CPU, unless told otherwise; and a network that is moved takes its parameters
-#    along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
-# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `zeros_like`). Often a plain number will do:
-#    `clamp(min=0)` needs no tensor.
+# 1. Words, matrices and biases are on a GPU. What takes part in your code that is none of these?
+# 2. A row of `torch.zeros` to compare with lies on the CPU, unless told otherwise; and a network that is moved takes
+#    its parameters along, not a tensor that it merely keeps in an attribute.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `zeros_like`). Often a plain number
+#    will do: `clamp(min=0)` needs no tensor.

@@ -87,7 +87,7 @@ def grouped_attention(
 #    in the queries. The rest is multi-head attention, and as many heads come out as went in.
 # 3. Of the heads a, b, `repeat_interleave` makes a, a, b, b, and `repeat` makes a, b, a, b. Without copies: `unflatten`
 #    the heads of queries into groups and heads of a group, groups first, and give keys and values an axis of length 1
-#    to meet the latter. The scale is that of one head.
+#    to meet the latter.
 
 # %% check="groups" points=2
 check("groups")
@@ -95,8 +95,22 @@ check("groups")
 # %% check="scale" points=1
 check("scale")
 
+# %% [markdown] tags=["hints"]
+# 1. Each of several heads is 4 wide, and a query matches a key with 4. Which score should softmax get?
+# 2. It should get 2. A dot product runs over the width of one head, whoever shares the keys, and the root of that width
+#    is the divisor. Softmax then deals out one whole for each query, among its keys.
+# 3. Read the width off the last axis of `query`, and divide the scores by its `math.sqrt`. Whatever axes you have added
+#    for groups, the keys are the last axis of the scores, and without a mask none of them is hidden.
+
 # %% check="multi_query" points=1
 check("multi_query")
+
+# %% [markdown] tags=["hints"]
+# 1. Three heads of queries share a single head of keys and values. How many heads should come out, and may they differ?
+# 2. Three come out, and they differ, because each of them asks with its own queries. What is shared is only what they
+#    look at.
+# 3. No sum, mean or softmax runs along the heads here. With one group, all that happens is that an axis of length 1 in
+#    keys and values is stretched over all heads.
 
 # %% check="mask" points=1
 check("mask")
@@ -106,7 +120,7 @@ check("mask")
 # 2. Shapes are lined up from the right. Where the scores have heads the mask needs an axis of length 1, or two of them
 #    if your groups have an axis of their own.
 # 3. `unsqueeze(-3)` puts a new axis in front of queries and keys, for both kinds of mask; call it once or twice. Then
-#    hide, before softmax, where the mask is *not* True. None stays None.
+#    hide, before softmax, where the mask is *not* True. If there is no mask, leave all of this out.
 
 # %% check="uneven" points=1
 check("uneven")
@@ -186,7 +200,7 @@ def set_weights(
 #    each projection into heads and width, bring the heads before the tokens, attend, and go the same way back.
 # 3. Keys and values have `num_kv_heads` times `d_head` columns. `unflatten` cuts the last axis, heads first, and
 #    `transpose` swaps heads and tokens; there, the number of heads can be left to torch as -1. Swap back before you
-#    `flatten`, hand the mask on, and end with `self.to_output`.
+#    `flatten`, and end with `self.to_output`.
 
 # %% check="module" points=1
 check("module")
@@ -194,16 +208,31 @@ check("module")
 # %% check="module_mask" points=1
 check("module_mask")
 
+# %% [markdown] tags=["hints"]
+# 1. The first word may see itself only. If you change the second word, does the first row of your output move?
+# 2. If it moves, the mask got lost between `forward` and the scores. If only a second call or a second text comes out
+#    wrong, it gets a mask that belongs to another one.
+# 3. Give your function the mask of *this* call as its fourth input, and keep none of them in the module. In a mask with
+#    three axes, the first one counts texts.
+
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. In the example all matrices together have 384 numbers. How many does your module list, and where does the
+#    difference come from?
+# 2. Queries and output have 12 columns, keys and values have 4 each. Biases would add to that, and so would keys as
+#    wide as the queries; a matrix that is listed but never used gets no gradient.
+# 3. Check the widths of your layers against `num_kv_heads`, give each `bias=False`, and let the same `x` go into all
+#    three projections, undetached, so that what made it learns by each of them.
 
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors take part in your code that are neither words, nor a mask, nor matrices?
-# 2. What `torch.arange` or `torch.ones` makes lies on the CPU, unless told otherwise; and a module that is moved takes its parameters
-#    and buffers along, not a tensor that it merely keeps in an attribute. Plain numbers work with tensors on any device.
+# 1. What does your code count or fill for itself, and where does that lie when all the rest is on a GPU?
+# 2. What `torch.arange` or `torch.ones` makes lies on the CPU, unless told otherwise. If the module keeps a tensor in a
+#    plain attribute, that stays behind when the module is moved; parameters and buffers go along.
 # 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `zeros_like`), and keep it with
 #    `self.register_buffer`.
 

@@ -70,12 +70,14 @@ def attend_last(
 
 
 # %% [markdown] tags=["hints"]
-# 1. Draw the mask for 2 queries and 5 keys, with a row for each query. Which of the ten cells are False?
-# 2. It is the lower part of the causal mask for 5 words, so its diagonal ends in the lower right corner. Without a
-#    shift, `tril` begins in the upper left one.
-# 3. `tril` takes a `diagonal`: shift it to the right by the number of words that are old, which is how many more keys
-#    than queries there are. Hide all else with minus infinity before softmax, and make the mask on the device of the
-#    query.
+# 1. Three words come at once, their values are 3, 5 and 10, and all scores are equal. What should each of the three
+#    get?
+# 2. The first gets 3, the second 4, the third 6: each averages its own value and those before. It is the causal
+#    attention that you know, with matches divided by the root of `d_k`, and with later words hidden before softmax,
+#    below any score there can be.
+# 3. With as many queries as keys the mask is the lower triangle, and its diagonal is True. Put minus infinity
+#    everywhere else, since it exists in 16 bits too, and make new tensors where you scale or hide: what you were handed
+#    is still needed.
 
 # %% check="whole" points=1
 check("whole")
@@ -83,8 +85,22 @@ check("whole")
 # %% check="one" points=1
 check("one")
 
+# %% [markdown] tags=["hints"]
+# 1. There is one query, and there are five keys. Which word of the text is it, and how many keys may it look at?
+# 2. It is the fifth, and it sees all five, itself included. So the mask is one row in which nothing is hidden.
+# 3. If your row has a single True, its diagonal begins on the left, as if this were the first word. `tril` takes a
+#    `diagonal` by which it can be moved. The scale is the same as for a whole text.
+
 # %% check="piece" points=2
 check("piece")
+
+# %% [markdown] tags=["hints"]
+# 1. Draw the mask for 2 queries and 5 keys, with a row for each query. Which of the ten cells are False?
+# 2. It is the lower part of the causal mask for 5 words, so its diagonal ends in the lower right corner. Without a
+#    shift, `tril` begins in the upper left one.
+# 3. `tril` takes a `diagonal`: shift it to the right by the number of words that are old, which is how many more keys
+#    than queries there are. Hide all else with minus infinity before softmax, and make the mask on the device of the
+#    query.
 
 # %% [markdown]
 # ## A module that remembers
@@ -148,18 +164,26 @@ def set_weights(
 
 
 # %% [markdown] tags=["hints"]
-# 1. What does a new word need of the words before it, and where is that between two calls of `forward`?
-# 2. Project the new words only. Put their keys and values behind those that were kept, keep the longer ones for the
-#    next call, and let the new queries attend to all of them.
-# 3. Keep the pair of keys and values on `self`; before the first call there is none. `torch.cat` joins the old and the
-#    new along the axis of the words, the last but one. Your `attend_last` has the mask already and returns as many
-#    outputs as there are queries.
+# 1. The cache is empty and a single word comes. What does it look at, and what is its output, then?
+# 2. It looks at itself with a weight of 1, so its output is its own value, `x @ w_value`. There must be nothing else to
+#    look at, not even a key of zeros.
+# 3. In `__init__`, make three layers without a bias, under the names that `set_weights` writes to, and a cache that
+#    says that there is nothing yet. `forward` asks for old words first, and goes straight to `attend_last` if there are
+#    none.
 
 # %% check="first" points=1
 check("first")
 
 # %% check="pieces" points=2
 check("pieces")
+
+# %% [markdown] tags=["hints"]
+# 1. What does a new word need of the words before it, and where is that between two calls of `forward`?
+# 2. Project the new words only. Put their keys and values behind those that were kept, keep the longer ones for the
+#    next call, and let the new queries attend to all of them.
+# 3. Keep the pair of keys and values on `self`; before the first call there is none. `torch.cat` joins the old and the
+#    new along the axis of the words, the last but one. Your `attend_last` has the mask already and returns as many
+#    outputs as there are queries.
 
 # %% check="forget" points=1
 check("forget")
@@ -186,11 +210,11 @@ check("trains")
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors take part in your code that are neither words nor matrices?
-# 2. A mask or an empty cache that `torch.ones` or `torch.empty` makes lies on the CPU, unless told otherwise. What is kept of words lies
-#    where these do.
-# 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `new_empty`). An empty cache may be None: then
-#    nothing has to lie anywhere.
+# 1. The module and its words are on a GPU. Which tensors take part in your code that are neither words nor matrices?
+# 2. A mask or an empty cache that `torch.ones` or `torch.empty` makes lies on the CPU, unless told otherwise. What is
+#    kept of words lies where these do.
+# 3. Make each tensor with the `device=` of an input, or out of one (`new_ones`, `new_empty`). An empty cache may be
+#    None: then nothing has to lie anywhere.
 
 # %% [markdown]
 # ## What it costs, and what it saves

@@ -96,10 +96,9 @@ def chunked_attention(
 # 1. The first two of four keys have shared out all the weight, 1/3 and 2/3. What else must you know about them, so that
 #    two more can join?
 # 2. Keep three things for each query: the largest score so far, the sum of the powers of $e$, and the sum of the values
-#    times these powers. Divide one sum by the other only once, after the last chunk. Each score is divided by
-#    the root of `d_k`, once, whatever the number of chunks; all before the last two axes is carried along.
-# 3. Take the larger of the old maximum and that of the new chunk. Both old sums belong to the old maximum: multiply each
-#    by $e$ to the power of old minus new. Then add what the chunk brings.
+#    times these powers. Divide one sum by the other only once, after the last chunk.
+# 3. Take the larger of the old maximum and that of the new chunk. Both old sums belong to the old maximum: multiply
+#    each by $e$ to the power of old minus new. Then add what the chunk brings.
 
 # %% check="exact" points=2
 check("exact")
@@ -116,6 +115,13 @@ check("chunk_sizes")
 
 # %% check="scale" points=1
 check("scale")
+
+# %% [markdown] tags=["hints"]
+# 1. The match is 4, and `d_k` is 4. Which score should that be, and is it the same in the first chunk and in the third?
+# 2. It is 2 in every chunk. A match is divided by the square root of the width of a key, exactly once, however many
+#    chunks there are.
+# 3. Either divide the queries before the loop begins, or the scores inside it. Queries that are divided inside the loop
+#    become smaller with every round.
 
 # %% check="stable" points=2
 check("stable")
@@ -144,12 +150,19 @@ check("blind_row")
 
 # %% [markdown] tags=["hints"]
 # 1. For a query that sees nothing, what is the sum of the powers of $e$, and what is divided by it?
-# 2. Both sums are 0, and 0 / 0 is not a number. The row should be zeros, so divide it by something harmless. If you hide
-#    with -1e9, the sum is not 0: hide with $-\infty$.
-# 3. Put a 1 wherever the sum is 0 *before* you divide. `masked_fill` and `torch.where` can both do that.
+# 2. Both sums are 0, and 0 / 0 is not a number. The row should be zeros, so divide it by something harmless. If you
+#    hide with -1e9, the sum is not 0: hide with $-\infty$.
+# 3. Put a 1 wherever the sum is 0 *before* you divide, by `masked_fill` or `torch.where`.
 
 # %% check="batch" points=1
 check("batch")
+
+# %% [markdown] tags=["hints"]
+# 1. The keys have the shape (2, 3, 7, 4). What does `len(key)` say, and how many keys are there?
+# 2. It says 2, and there are 7 keys, on the last axis but one. Everything has to count from the end: where you slice,
+#    where you sum, and how a mask lines up with the scores. That two axes are equally long means nothing.
+# 3. In a slice, `...` stands for the axes in front, so they need not be folded. Maximum and sum have the shape of the
+#    queries with a last axis of length 1. If you fold all the same, `reshape` takes what `view` refuses.
 
 # %% check="dtype" points=1
 check("dtype")
@@ -235,11 +248,12 @@ def local_attention(
 
 
 # %% [markdown] tags=["hints"]
-# 1. Which places does the word at place 7 look at if the window is 2, and which of them are left with `causal`?
-# 2. The distance from the word to the key decides. What is too far away is hidden before softmax, so that the weights
-#    that are left add up to 1. The scores are divided by the same root as ever.
+# 1. If the window is 2, which places does the word at place 7 look at, and how many are they?
+# 2. Five, from 5 to 9. The distance from the word to the key decides, to each side. What is too far away is hidden
+#    before softmax, below any score, so that the weights that are left add up to 1. The scores are divided by the same
+#    root as ever.
 # 3. Two `torch.arange`, the places of the keys and those of the words, give all distances by one subtraction if the
-#    second gets a new last axis. A distance is near enough from minus `window` up to `window`, or up to 0 with `causal`.
+#    second gets a new last axis. A distance is near enough from minus `window` up to `window`, both included.
 
 # %% check="window" points=2
 check("window")
@@ -256,6 +270,13 @@ check("edges")
 
 # %% check="causal" points=1
 check("causal")
+
+# %% [markdown] tags=["hints"]
+# 1. With `causal` and a window of 2, which words does the first of five see, and which does the last one see?
+# 2. The first sees itself, and the last sees itself and the two before it. A word that comes later is out of reach,
+#    however near it stands; on the other side nothing changes.
+# 3. If a distance is the place of the key minus that of the word, keys that come later have the positive ones. Which is
+#    then the largest distance that is near enough, with `causal` and without?
 
 # %% [markdown]
 # The next check measures what 8 times as many words take: how much more memory, how many times the seconds of computing?

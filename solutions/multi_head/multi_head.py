@@ -73,17 +73,27 @@ def merge_heads(x: Float[Tensor, "batch heads tokens d_head"]) -> Float[Tensor, 
 
 
 # %% [markdown] tags=["hints"]
-# 1. A word of 6 numbers is dealt to 3 heads. Which axis becomes two, and which of these two counts the heads?
-# 2. Cut the last axis into heads and `d_head` first; then the axis of the heads and that of the tokens change places. A
-#    reshape straight to the final shape would cut across words.
-# 3. `reshape` or `unflatten` cuts, `transpose(1, 2)` swaps. The way back is the same in reverse: swap first, then make
-#    one axis of the last two.
+# 1. The word (1, 2, 3, 4, 5, 6) is dealt to 3 heads. Which numbers should head 1 get of it, and which head gets the
+#    first numbers of the *next* word?
+# 2. Head 1 gets 3 and 4, and every word begins again with head 0. So it is the last axis that is cut, into heads and
+#    `d_head`, in this order; then the axis of the heads and that of the tokens change places. A reshape straight to the
+#    final shape would cut across words.
+# 3. `reshape` and `unflatten` can both make the cut, and `transpose(1, 2)` swaps the two axes. `view` may refuse words
+#    that were transposed.
 
 # %% check="split" points=1
 check("split")
 
 # %% check="merge" points=1
 check("merge")
+
+# %% [markdown] tags=["hints"]
+# 1. Three heads, each 2 wide, hold their shares of two words. What shape has the merged result, and in which order do
+#    the six numbers of the first word stand?
+# 2. First come the two numbers that head 0 has for this word, then those of head 1, then those of head 2. For that the
+#    heads must stand right before `d_head`, and as they come in, the tokens are in between.
+# 3. Swap heads and tokens back before you make one axis of the last two. After a swap `view` gives up; `reshape` and
+#    `flatten` copy the numbers where they have to.
 
 # %% check="uneven" points=1
 check("uneven")
@@ -148,11 +158,12 @@ def multi_head_attention(
 
 
 # %% [markdown] tags=["hints"]
-# 1. After splitting there are four axes. Over which of them do queries meet keys, and which are only carried along?
-# 2. Project, split, attend, merge, mix. The step in the middle is the attention of a single head, on tensors with two
-#    axes in front.
-# 3. `@` and a swap of the last two axes do all heads at once. The root is that of the width of *one head*, softmax runs
-#    along the keys, and `w_output` comes after the merging.
+# 1. The model is 12 wide and has 3 heads. How many numbers of a query meet numbers of a key in one head, and what
+#    should a match of 4 become?
+# 2. Four numbers meet, so 4 becomes 2. A score is divided by the square root of how many products it adds up, which are
+#    those of one head. How many heads there are doesn't matter.
+# 3. After the split the last axis of the queries is `d_head` long, so you can read the number off there. Divide the dot
+#    products by its root before softmax, and nothing else.
 
 # %% check="scale" points=1
 check("scale")
@@ -160,21 +171,46 @@ check("scale")
 # %% check="softmax" points=1
 check("softmax")
 
+# %% [markdown] tags=["hints"]
+# 1. Your scores have the axes batch, heads, queries and keys. Along which of them should the weights add up to 1?
+# 2. Each query shares out one whole among the keys, in every head anew. Where three keys match equally well, each gets
+#    a third, however many queries and heads there are.
+# 3. Use `dim` to send `torch.softmax` along the keys, which are the last axis; now that there are heads, a number
+#    counted from the front is easily wrong. It copes with scores of 200 too, which an `exp` of your own does not.
+
 # %% check="output" points=1
 check("output")
 
+# %% [markdown] tags=["hints"]
+# 1. With a single key every head just returns its value. What still happens to the heads once they stand side by side
+#    again?
+# 2. They are mixed: each merged row is multiplied by `w_output`. Words are rows, so the matrix stands on the right, and
+#    it is used as it is given, since only `nn.Linear` keeps its matrix transposed.
+# 3. Call `merge_heads` on what the heads have found, and let a product with `w_output` be the last thing that your
+#    function does.
+
 # %% check="attention" points=2
 check("attention")
+
+# %% [markdown] tags=["hints"]
+# 1. With `num_heads=1` and the identity for `w_output`, does your function give what a single head gives? And does the
+#    first sentence come out the same if it comes alone?
+# 2. Every head has a part of its own: its queries meet its own keys, and its weights average its own values. Batch and
+#    heads are only carried along, and keep their order from the split to the merge.
+# 3. Project each input by its own matrix, which stands on the right, and split all three. From there `@` and a swap of
+#    the keys' last two axes do all heads at once. If one head is right and several are not, look at how you split,
+#    merge or fold axes.
 
 # %% check="mask" points=1
 check("mask")
 
 # %% [markdown] tags=["hints"]
-# 1. A hidden key must weigh nothing, and the other weights must still add up to 1. Is there still time for that after
-#    softmax?
-# 2. No: hide the scores, before softmax. Which score becomes a weight of exactly 0?
-# 3. Fill the scores with minus infinity by `masked_fill`. It fills where it finds True, and your mask is True where a
-#    query *may* look, so turn it over first.
+# 1. Three keys match a query equally well, and the mask hides the second one. Which weights should the query have, in
+#    every head?
+# 2. A half, nothing, and a half. Only softmax can share out the whole among the keys that are left, so a hidden key
+#    must be out of the race by then, with a score that no other can fall short of.
+# 3. *Replace* hidden scores with `-math.inf`: a number that is added, or multiplied with, still leaves something of the
+#    match. `masked_fill` fills where it is told True, which is the opposite of your mask.
 
 # %% check="mask_batch" points=1
 check("mask_batch")
@@ -198,8 +234,22 @@ check("blind_row")
 # %% check="dtype" points=1
 check("dtype")
 
+# %% [markdown] tags=["hints"]
+# 1. Which tensors does your function make for itself, and who tells them how many bits they should have?
+# 2. `torch.zeros` and `torch.full` choose 32 bits where nobody says otherwise, and `.float()` always does: too few for
+#    inputs of 64 bits, too many for inputs of 16. And -1e9 is not among the numbers of `float16`.
+# 3. A tensor that is made out of an input, as by `query.new_zeros(...)`, has its dtype. Better still, make none: heads
+#    can be split and merged without a table to write into, and keys can be hidden with a plain `-math.inf`.
+
 # %% check="gradient" points=1
 check("gradient")
+
+# %% [markdown] tags=["hints"]
+# 1. Is there an input or a matrix to which no gradient comes back, or does one come back that is not a number?
+# 2. No gradient comes where the graph was left, by `.data`, `.detach()` or `no_grad`. A NaN comes where one was made
+#    and covered up later: the way back multiplies by what stood there before, and 0 times NaN is NaN.
+# 3. Clear the weights of hidden keys with the mask *before* they are multiplied by the values. It is too late to repair
+#    the output, since the NaN has met the values by then.
 
 # %% check="vectorised" points=1
 check("vectorised")
@@ -279,9 +329,10 @@ def set_weights(
 # %% [markdown] tags=["hints"]
 # 1. Your function wants matrices for the right side of `x`. What does `nn.Linear` keep in its `weight`, and which way
 #    round?
-# 2. Who asks also answers, unless told otherwise. What is `key`, then, where it is None, and after that `value`?
-# 3. Fill in the missing key, then the missing value, and hand everything to your function, with each `weight` turned. The
-#    gap in `__init__` asks the same question as the check `uneven`.
+# 2. It keeps the transpose, so each of the four weights has to be turned before your function can use it. All the rest
+#    is done: the function scales, splits and merges, and the weights themselves stay as they are from call to call.
+# 3. `.T` turns a matrix. Hand on the weights of `to_query`, `to_key`, `to_value` and `to_output`, each turned and each
+#    used once, in the order of the signature.
 
 # %% check="module" points=2
 check("module")
@@ -289,25 +340,67 @@ check("module")
 # %% check="defaults" points=1
 check("defaults")
 
+# %% [markdown] tags=["hints"]
+# 1. Who are the keys in `forward(query)`, and who are the values in `forward(query, key)`?
+# 2. Who asks also answers, unless told otherwise: missing keys are the queries. Missing values are the *keys*, and
+#    those may be another sentence than the one that asks.
+# 3. Two short lines do it, and their order matters. First fill in the key where it is None, then the value, from what
+#    the key is by now.
+
 # %% check="cross" points=1
 check("cross")
+
+# %% [markdown] tags=["hints"]
+# 1. Two words ask, three others answer, and what these give is not what they are found by. Does your output change if
+#    you change nothing but `value`?
+# 2. The queries decide how long the output is, the keys decide the weights, and the values are what gets averaged. A
+#    default may stand in only where nothing was given.
+# 3. Hand on `key` and `value` untouched whenever they are not None. If sizes clash, look for a reshape that uses the
+#    length of the queries for keys and values too.
 
 # %% check="module_mask" points=1
 check("module_mask")
 
+# %% [markdown] tags=["hints"]
+# 1. Which arguments of `multi_head_attention` come after the matrices, and does each of them get something from your
+#    `forward`?
+# 2. The number of heads does, and so must the mask. The module need not know which kind of mask it is: it passes on
+#    what this call has brought, and keeps nothing for the next.
+# 3. Give `mask` to your function as its last argument, also when it is None. If the caller's mask has changed
+#    afterwards, you wrote into it: `~mask` makes a new one.
+
 # %% check="module_uneven" points=1
 check("module_uneven")
 
+# %% [markdown] tags=["hints"]
+# 1. Somebody makes `MultiHeadAttention(4, 3)` and doesn't call it yet. Who tells them that three heads can't share four
+#    numbers?
+# 2. `__init__` should, before the first word arrives. It has both numbers at hand, and the question is the one that
+#    `split_heads` asks.
+# 3. At the gap, ask for the remainder of one number by the other, and raise a `ValueError` if there is any. An `assert`
+#    raises a different error, and `python -O` leaves it out.
+
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. A module of width 6 has 144 numbers to learn, in four matrices. How many does `parameters()` give for yours, and
+#    which of them get a gradient?
+# 2. A module finds layers and parameters that are assigned to it, or kept in an `nn.ModuleList`, but it doesn't look
+#    into a plain list. A bias counts as well, and is too much here. Then each matrix and each input needs a way to the
+#    output that autograd can follow.
+# 3. Use `weight` and not `weight.data`, use all four of them, and detach neither keys nor values. If 64 bits go in and
+#    32 come out, look for a tensor that is made anew on the way.
 
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. The words are on a GPU. Which tensors does your code take part with that are neither words, nor mask, nor matrices?
-# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and `module.to` moves only parameters and
-#    buffers, not a tensor that is merely kept in an attribute. Plain numbers and `-math.inf` lie nowhere, and go everywhere.
+# 1. The module was moved to a GPU, and the words are there too. Which of your tensors are neither words, nor a mask,
+#    nor matrices?
+# 2. What `torch.ones` or `torch.tensor` makes lies on the CPU, unless told otherwise; and `module.to` moves only
+#    parameters and buffers, not a tensor that is merely kept in an attribute. Plain numbers and `-math.inf` lie
+#    nowhere, and go everywhere.
 # 3. Make each tensor with the `device=` of an input, or out of one (`new_zeros`, `ones_like`). Keep it with
 #    `self.register_buffer`, or as a parameter where it is trained.
 

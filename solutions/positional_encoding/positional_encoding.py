@@ -144,6 +144,14 @@ check("turn")
 # %% check="back" points=1
 check("back")
 
+# %% [markdown] tags=["hints"]
+# 1. If $M$ leads three words on, which matrix leads three words back, and what does your function return for an offset
+#    of -3?
+# 2. The way back is a turn like any other, by the opposite angle. Its cosines are the same and its sines have the other
+#    sign, so its matrix is the transpose of the one that led there. Sine and cosine take negative angles as they are.
+# 3. Multiply the speeds by the offset as it comes, sign included. Watch out for `abs`, for a loop over `range(offset)`,
+#    and for sines that have the same sign in both corners of a block.
+
 # %% [markdown]
 # ## Words with their places
 #
@@ -187,11 +195,12 @@ class AddPositions(nn.Module):
 
 
 # %% [markdown] tags=["hints"]
-# 1. Three words begin at place 4. Which rows of the table are theirs?
-# 2. Make the table once, in `__init__`. In `forward` take the rows from `start` to `start` plus the number of words,
-#    which is the length of the last axis but one.
-# 3. A slice of shape (tokens, d_model) lines up with any batch by itself. Where the table ends too early, compute a
-#    longer one for this call, and do not count on `max_length`.
+# 1. Words of shape (2, 3, 4) come in. Which of these axes counts the places, and what is the shape of the table that
+#    you add?
+# 2. The last axis but one counts the places, whatever stands before it. A table with a row for each word lines up with
+#    every sentence by itself. Adding it is all that happens: no factor, no dropout, nothing joined on.
+# 3. Make the table in `__init__`. In `forward`, find the number of words by `x.shape[-2]`, not by an axis counted from
+#    the front, and add that many rows.
 
 # %% check="add" points=2
 check("add")
@@ -199,8 +208,21 @@ check("add")
 # %% check="lengths" points=2
 check("lengths")
 
+# %% [markdown] tags=["hints"]
+# 1. Three places are ready, and a sentence of seven words comes. What should be added to its fifth word, and where can
+#    you get that?
+# 2. The formula has a clock for every place, whether it is in your table or not. `max_length` only says what to have
+#    ready; what a call needs is decided by the place of its *last* word, and that depends on `start` too.
+# 3. If the table ends before that place, make a longer one with `sinusoidal_encoding` for this call. Either way, cut
+#    out exactly the rows of these words, and leave places as the formula gives them: not repeated, not stretched.
+
 # %% check="start" points=1
 check("start")
+
+# %% [markdown] tags=["hints"]
+# 1. Three words begin at place 4. Which rows of the table are theirs?
+# 2. The rows 4, 5 and 6. All three words get a place: `start` says where the sentence stands, and leaves no word out.
+# 3. Both ends of your slice depend on `start`. It begins there, and ends as many rows later as `x` has words.
 
 # %% check="dtype" points=1
 check("dtype")
@@ -262,11 +284,12 @@ def set_table(positions: LearnedPositions, table: Float[Tensor, "length d_model"
 
 
 # %% [markdown] tags=["hints"]
-# 1. What kind of tensor does a module train?
-# 2. An `nn.Parameter` with a row for each place. A sentence of three words takes the first three rows. What does a slice
-#    do where there are not enough?
-# 3. It returns fewer, and says nothing. So compare the number of words with the number of places first, and raise a
-#    `ValueError`.
+# 1. The table has five places, and a sentence of three words comes. Which rows are added to it, and what else happens
+#    to the words?
+# 2. In every sentence word 0 gets row 0 and word 1 gets row 1; rows that are left over wait for longer sentences.
+#    Nothing else happens: the words are not replaced, not scaled, and not cut off from what made them.
+# 3. Take as many rows as the last axis but one of `x` is long. Add them with `+`, for `+=` writes into the caller's
+#    words; broadcasting does the rest, so no axes need to be folded.
 
 # %% check="learned" points=1
 check("learned")
@@ -274,8 +297,23 @@ check("learned")
 # %% check="learned_trains" points=1
 check("learned_trains")
 
+# %% [markdown] tags=["hints"]
+# 1. For 5 places of width 3, how many numbers should `positions.parameters()` hold, and how many does it hold in yours?
+# 2. All 15 of them, as one `nn.Parameter` or as the weight of an `nn.Embedding`. A buffer moves along with the module,
+#    but no optimiser hears of it. In a sentence as long as the table, every row is used and gets its gradient.
+# 3. Assign the parameter in `__init__`, and use it in `forward` without `.data` or `detach`. Do you refuse a sentence
+#    that fills the table exactly? It isn't too long.
+
 # %% check="learned_refuses" points=1
 check("learned_refuses")
+
+# %% [markdown] tags=["hints"]
+# 1. What does `table[:4]` give if the table has three rows, and what does torch make of four words plus a table of
+#    *one* row?
+# 2. The slice has three rows and doesn't complain, and a single row is added to all four words. You can't rely on torch
+#    to notice, so ask for yourself whether each word has a place.
+# 3. Compare the number of words with the number of rows before you add. If there are too many words, raise a
+#    `ValueError` that names both numbers; an `assert` would raise something else.
 
 # %% check="device" points=1
 check("device")

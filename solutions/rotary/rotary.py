@@ -115,6 +115,13 @@ check("start")
 # %% check="axes" points=1
 check("axes")
 
+# %% [markdown] tags=["hints"]
+# 1. Words come as (tokens, d_k), and as (batch, heads, tokens, d_k). Which number names the axis of the tokens in both?
+# 2. It is -2, counted from the end, and the numbers of a word are always on -1. A table of angles with just these two
+#    axes lines up with any batch and any heads.
+# 3. Look for an axis that you count from the front, or find by its length, which another axis may share. If your way
+#    needs the two numbers of a pair side by side in memory, `.contiguous()` puts them there.
+
 # %% check="dtype" points=1
 check("dtype")
 
@@ -165,17 +172,24 @@ def rotary_attention(
 
 
 # %% [markdown] tags=["hints"]
-# 1. Which of query, key and value depend on where a word stands, and at which place does each of them begin?
-# 2. Turn queries and keys by your `rotate`, and go on as you know it. Values stay as they are. Nobody has to work out a
-#    distance: in a dot product one turn takes the other away.
-# 3. Call `rotate` twice, each time with the start that belongs to it *and* with `theta`, or else 10,000 is taken. Use
-#    the turned ones for the scores, and divide these by the root of `d_k` before softmax.
+# 1. There is one key, so every query gets that key's value whole. Which of query, key and value may be turned, then?
+# 2. Queries and keys may be, both in the same direction, and values never. The rest is attention as you know it, with a
+#    match divided by the root of `d_k`: a turn changes no length.
+# 3. Call `rotate` for the query and for the key, and pass on `theta`, or else 10,000 is taken. Use the turned ones for
+#    the scores, the value as it came, and write into none of the three.
 
 # %% check="attend" points=2
 check("attend")
 
 # %% check="relative" points=2
 check("relative")
+
+# %% [markdown] tags=["hints"]
+# 1. Queries and keys all move on by five places. What should change in the output, and what changes in yours?
+# 2. Nothing should. In the dot product of two turned vectors one angle is taken from the other, and only the distance
+#    is left. That works if *both* know where they stand; nobody has to compute a distance.
+# 3. Each call of `rotate` needs the start that belongs to its tensor: `query_start` for the queries, `key_start` for
+#    the keys. If nothing else is wrong, see whether the two have changed places.
 
 # %% [markdown]
 # ## Weights from elsewhere

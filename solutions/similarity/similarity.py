@@ -118,6 +118,14 @@ check("additive")
 # %% check="widths" points=2
 check("widths")
 
+# %% [markdown] tags=["hints"]
+# 1. A query has 5 numbers and a key has 7. After which step of your code are the two equally wide?
+# 2. Only the two matrices can bring them to one width. `w_query` has a row for each number of a query, `w_key` has one
+#    for each number of a key, and both have a column for each hidden number. Whatever needs equal widths must come
+#    later.
+# 3. Multiply each of the two by its own matrix first, and form the pairs from what you get. If you prefer to join each
+#    query with each key in one long vector, stack the two matrices in the same order.
+
 # %% check="batch" points=2
 check("batch")
 

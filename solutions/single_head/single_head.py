@@ -132,11 +132,13 @@ def scaled_dot_product_attention(
 
 
 # %% [markdown] tags=["hints"]
-# 1. What is compared with what, and how many scores are there for 3 queries and 5 keys?
-# 2. Scores are dot products of queries and keys, divided by a square root. Your softmax makes weights of them, and the
-#    weights average the values.
-# 3. The root is that of the width over which a dot product adds up, the last axis of the queries. Swap the *last two*
-#    axes of the keys for the product, and return two things in the order of the signature.
+# 1. With $d_k = 4$, a match of 4 should reach softmax as a score of 2. What did your code do to that 4, and before
+#    which step?
+# 2. A dot product adds up $d_k$ products, so its usual size grows with the square root of $d_k$. Dividing by that root
+#    undoes the growth, but only as long as the numbers are still scores: weights that are divided no longer add up to
+#    1.
+# 3. `d_k` is the length of the last axis of the queries, which need not be that of the values. Take its root with
+#    `math.sqrt`, and divide the product of queries and keys by it, once.
 
 # %% check="scale" points=2
 check("scale")
@@ -144,11 +146,36 @@ check("scale")
 # %% check="weights" points=1
 check("weights")
 
+# %% [markdown] tags=["hints"]
+# 1. Three queries share out their attention among two keys. What shape does your second result have, and what does each
+#    of its rows add up to?
+# 2. The second result is what averages the values: the numbers *after* softmax, with a row for each query and a column
+#    for each key. Scores are not weights yet, and neither are powers of $e$ that nobody has divided.
+# 3. Give what your softmax returns a name, use that name in the product with the values, and return the very same
+#    tensor in second place.
+
 # %% check="output" points=1
 check("output")
 
+# %% [markdown] tags=["hints"]
+# 1. Two keys match a query equally well, and their values are (0, 10) and (4, 20). What should come out for this query?
+# 2. What comes out lies halfway between the two. A weight says how much of one *value* the query takes, and keys are
+#    only there to be found by. The output has a row for each query, even if there is only one, and matches in the
+#    thousands do no harm if the weights come from your own softmax.
+# 3. Multiply the weights by the values, with the weights on the left. Call your `softmax` for the weights in place of
+#    an `exp` of your own, and squeeze no axis away.
+
 # %% check="batch" points=1
 check("batch")
+
+# %% [markdown] tags=["hints"]
+# 1. Queries and keys have the shapes (2, 3, 7, 1) and (2, 3, 11, 1). Which two axes take part in their product, and
+#    what are the numbers of these axes, counted from the end?
+# 2. The last two take part, which are -2 and -1. All the others are carried along by `@`, however many there are, so
+#    nothing has to be unpacked or looped over.
+# 3. Swap the axes -2 and -1 of the keys; `.T` and `transpose(0, 1)` mean something else as soon as there is a batch. If
+#    you do fold the batch, use `reshape`, which takes transposed tensors too, and unfold the weights as well as the
+#    output.
 
 # %% check="mask" points=2
 check("mask")
@@ -171,6 +198,14 @@ check("blind_row")
 
 # %% check="dtype" points=1
 check("dtype")
+
+# %% [markdown] tags=["hints"]
+# 1. Query, key and value come with 16 bits. Which of your steps uses a dtype or a number that doesn't go with that, and
+#    do *both* results have 16 bits again?
+# 2. `.float()` chooses 32 bits, whatever came in, and so does a new tensor to which nobody gave a dtype. A number that
+#    stands for *hidden* must exist in 16 bits as well, and -1e9 doesn't: `float16` ends at -65504.
+# 3. Leave such conversions out, or give the output *and* the weights the dtype of the query again. Minus infinity
+#    exists in every dtype, so it can hide a score in all of them.
 
 # %% check="gradient" points=1
 check("gradient")
@@ -208,17 +243,26 @@ def padding_mask(lengths: Int[Tensor, "batch"], max_length: int) -> Bool[Tensor,
 
 
 # %% [markdown] tags=["hints"]
-# 1. Draw the table for three words on paper. Which of its nine cells are True?
-# 2. The causal mask is a triangle with its diagonal. The padding mask compares places with a length: of the places 0, 1,
-#    2 and 3, which are words in a sentence of three?
-# 3. `tril` keeps the lower triangle of a table of True. For the padding, `torch.arange` makes the places; give `lengths`
-#    two axes of length 1 at its end, and one comparison makes the whole mask.
+# 1. Draw the table for three words, with a row for each word that looks and a column for each word that is looked at.
+#    Which of its nine cells are True?
+# 2. The first word sees itself, the second sees two words, and the third sees all three. So the diagonal is True and so
+#    is everything below it. The cells hold booleans; ones and zeros are numbers.
+# 3. `tril` keeps the lower triangle of a table, and the diagonal with it unless you shift that. All you need is a table
+#    of True to begin with.
 
 # %% check="causal" points=1
 check("causal")
 
 # %% check="padding" points=1
 check("padding")
+
+# %% [markdown] tags=["hints"]
+# 1. A sentence of three words is filled up to four places. Which of the places 0, 1, 2 and 3 hold words?
+# 2. A place holds a word if its number is *less* than the length of the sentence. A single comparison of all places
+#    with all lengths makes the whole mask, as soon as broadcasting lines the two up: sentences first, then an axis of
+#    length 1 for the queries, then places.
+# 3. Let `torch.arange` count the places on the device of `lengths`. Give `lengths` two new axes of length 1 at its end,
+#    and compare; there is no need to write into anything.
 
 # %% [markdown]
 # ## The head as a module
@@ -277,9 +321,10 @@ def set_weights(
 
 # %% [markdown] tags=["hints"]
 # 1. There is one input only. Where do query, key and value come from?
-# 2. Each of the three layers in `__init__` makes one of them from `x`. Attention you have written already.
-# 3. Call each layer with `x`, hand the three results and the mask to your function, and return only the first of the two
-#    things that come back.
+# 2. Each of the three layers in `__init__` makes one of them from `x`. The attention that they go through is already
+#    written, scale included.
+# 3. Call each layer with `x`, hand the results to your function in the order query, key, value, and return only the
+#    first of the two things that come back.
 
 # %% check="module" points=1
 check("module")
@@ -287,8 +332,24 @@ check("module")
 # %% check="module_mask" points=1
 check("module_mask")
 
+# %% [markdown] tags=["hints"]
+# 1. Your head is called with a mask, then with another one, then with none. Which line of `forward` notices the
+#    difference?
+# 2. A mask belongs to one call. It comes in beside `x`, your attention function uses it, and the head remembers nothing
+#    of it. It also belongs to whoever called, and must look the same afterwards.
+# 3. Your function takes a mask as its fourth input, and None means everywhere. Hand on what came, store it in no
+#    attribute, and turn it over with `~`, which makes a new tensor.
+
 # %% check="trains" points=1
 check("trains")
+
+# %% [markdown] tags=["hints"]
+# 1. A head with `d_model` 4, `d_k` 2 and `d_v` 5 has 36 numbers to learn. What does `sum(p.numel() for p in
+#    head.parameters())` say of yours?
+# 2. A module trains what it holds as an `nn.Parameter` or inside a layer; it doesn't see a plain tensor. If all 36 are
+#    there, look for the step that leaves the graph between them, or `x`, and the output.
+# 3. Use the three layers without a bias as `__init__` makes them, and let each of them have `x` itself. `no_grad`,
+#    `detach` and `.data` have no place in this head.
 
 # %% check="device" points=1
 check("device")
