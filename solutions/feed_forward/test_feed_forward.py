@@ -197,7 +197,7 @@ def test_every_number_of_a_fresh_network_learns(learner, reference, draw):
     for d_model, d_ff in ((5, 7), (11, 3)):
         count, weights = 2 * d_model * d_ff + d_ff + d_model, _positive(draw, d_model, d_ff)
         network, true = Anew(_network, learner, weights), Anew(_network, reference, weights)
-        expect_learning(network, count, draw(2, 3, d_model).abs() + 1, draw=draw, true=true)
+        expect_learning(network, count, draw(2, 3, d_model).abs() + 1, draw=draw, true=true, size=0.001)
 
 
 @visible("fold")
