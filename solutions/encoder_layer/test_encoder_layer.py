@@ -538,9 +538,9 @@ def test_every_parameter_of_a_fresh_layer_learns(learner, reference, draw):
     _expect_gradients(learner, draw, 3, 2, 7)
     for num_heads, d_model, d_ff in ((2, 10, 7), (1, 3, 11)):
         count = 4 * d_model**2 + 2 * d_model * d_ff + d_ff + 5 * d_model
-        # Norms that are like any other, for after a step they are.
+        # Norms that are like any other, for after a step they are; and an output of the network that no ReLU in a wrong place makes 0.
         norms = {name: draw(d_model) for name in ("gain1", "bias1", "gain2", "bias2")}
-        weights = {**_quiet(draw, d_model, d_ff), **norms}
+        weights = {**_quiet(draw, d_model, d_ff), **norms, "b2": draw(d_model).abs() + 1}
         layer, true = Anew(_layer, learner, weights, num_heads), Anew(_layer, reference, weights, num_heads)
         expect_learning(layer, count, draw(2, 5, d_model), draw=draw, true=true)
 
