@@ -61,6 +61,15 @@ def panels(columns: int = 1, height: float = 3.0, **keywords) -> tuple[Figure, A
     return plt.subplots(1, columns, figsize=(WIDTH, height), layout="constrained", **keywords)
 
 
+def grid(rows: int, columns: int, height: float, **places) -> tuple[Figure, np.ndarray]:
+    """Return a figure of the book's width and its axes in rows and columns; `places` is for matplotlib's GridSpec.
+
+    Not laid out by the solver: on many axes its last digits differ from run to run, and with them the file.
+    """
+    margins = {"left": 0.15, "right": 1, "bottom": 0, "top": 0.94}
+    return plt.subplots(rows, columns, figsize=(WIDTH, height), gridspec_kw=margins | places)
+
+
 def matrix(
     ax: Axes,
     values: np.ndarray,

@@ -52,6 +52,14 @@ def test_cells_show_their_numbers_in_their_own_squares(figures):
     assert squares == {(x - 0.5, y - 0.5) for x, y in places.values()}
 
 
+def test_a_grid_stays_where_it_is_put_whatever_is_written_beside_it(figures):
+    fig, axes = figures.grid(2, 3, height=2, left=0.25)
+    before = [ax.get_position().bounds for ax in axes.flat]
+    axes[0, 0].set_ylabel("a label\nof several\nlines")
+    fig.canvas.draw()
+    assert [ax.get_position().bounds for ax in axes.flat] == before and before[0][0] == 0.25
+
+
 def stages(figures, monkeypatch, *lit: str) -> str:
     """Return the picture of all stages as the text of an SVG file."""
     file = io.StringIO()
