@@ -28,6 +28,7 @@ STYLE = {
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,
+    "savefig.pad_inches": 0.02,  # the page draws a frame of its own around it
     # DejaVu measures the text here; Verdana has the same widths where DejaVu is missing.
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
     "font.size": 11,
@@ -58,6 +59,15 @@ def use_style() -> None:
 def panels(columns: int = 1, height: float = 3.0, **keywords) -> tuple[Figure, Axes | np.ndarray]:
     """Return a figure of the book's width and its axes, side by side."""
     return plt.subplots(1, columns, figsize=(WIDTH, height), layout="constrained", **keywords)
+
+
+def grid(rows: int, columns: int, height: float, **places) -> tuple[Figure, np.ndarray]:
+    """Return a figure of the book's width and its axes in rows and columns; `places` is for matplotlib's GridSpec.
+
+    Not laid out by the solver: on many axes its last digits differ from run to run, and with them the file.
+    """
+    margins = {"left": 0.15, "right": 1, "bottom": 0, "top": 0.94}
+    return plt.subplots(rows, columns, figsize=(WIDTH, height), gridspec_kw=margins | places)
 
 
 def matrix(
@@ -98,6 +108,18 @@ def _words_on_axes(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> Non
     ax.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
     ax.grid(which="minor", color=PAPER, linewidth=2)
     ax.tick_params(which="minor", length=0)
+
+
+def cells(ax: Axes, values: np.ndarray, at: tuple[float, float], color: str, form: str = "{:g}") -> None:
+    """Draw a small matrix as tinted unit squares with their numbers, the upper left corner at `at`.
+
+    For pictures in which several matrices meet in one pair of axes.
+    """
+    for (row, column), value in np.ndenumerate(values):
+        left, top = at[0] + column, at[1] - row
+        ax.add_patch(plt.Rectangle((left, top - 1), 1, 1, facecolor=color, alpha=0.25, edgecolor="none"))
+        ax.add_patch(plt.Rectangle((left, top - 1), 1, 1, fill=False, edgecolor=PAPER, linewidth=2))
+        ax.text(left + 0.5, top - 0.5, form.format(value), ha="center", va="center")
 
 
 def note(ax: Axes, text: str, at: tuple[float, float], color: str, **keywords) -> None:

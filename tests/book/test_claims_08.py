@@ -101,6 +101,11 @@ def test_training_keeps_every_state_of_recurrence_and_the_whole_table_of_attenti
     assert kept(chapter_08["training_attention"], n, d) == 3 * n * d + n * n
 
 
+@pytest.mark.parametrize(("n", "d"), [(7, 5), (31, 16), (48, 3)])
+def test_training_in_tiles_keeps_no_table(chapter_08, n, d):
+    assert chapter_08["kept_for_training"](chapter_08["training_in_tiles"], n, d) == 4 * n * d + n
+
+
 @pytest.mark.parametrize("n", [4, 512])
 def test_whole_layers_compared_as_torch_counts_them(n):
     import torch

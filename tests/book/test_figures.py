@@ -43,6 +43,23 @@ def test_text_stays_text_and_hidden_cells_show_no_number(figures):
     assert "0.00" not in picture
 
 
+def test_cells_show_their_numbers_in_their_own_squares(figures):
+    fig, ax = figures.panels()
+    figures.cells(ax, np.array([[1, 2, 3], [5, 7, 11]]), (10, 4), figures.BLUE)
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    assert places == {"1": (10.5, 3.5), "2": (11.5, 3.5), "3": (12.5, 3.5), "5": (10.5, 2.5), "7": (11.5, 2.5), "11": (12.5, 2.5)}
+    squares = {patch.get_xy() for patch in ax.patches}
+    assert squares == {(x - 0.5, y - 0.5) for x, y in places.values()}
+
+
+def test_a_grid_stays_where_it_is_put_whatever_is_written_beside_it(figures):
+    fig, axes = figures.grid(2, 3, height=2, left=0.25)
+    before = [ax.get_position().bounds for ax in axes.flat]
+    axes[0, 0].set_ylabel("a label\nof several\nlines")
+    fig.canvas.draw()
+    assert [ax.get_position().bounds for ax in axes.flat] == before and before[0][0] == 0.25
+
+
 def stages(figures, monkeypatch, *lit: str) -> str:
     """Return the picture of all stages as the text of an SVG file."""
     file = io.StringIO()
