@@ -353,7 +353,8 @@ def _expect_heads(learner, tokens: Tensor, few: int, many: int, **sizes) -> None
         seen.append(sum(int(_differ(guesses[-1], other)[:, -1].sum()) for other in others))
     if not _differ(*guesses).any():
         raise Wrong.plainly("guesses", f"with {few} heads they are the same as with {many}")
-    if seen[0] > seen[1]:
+    # A token or two more may be chance, where something else is wrong with the guesses.
+    if seen[0] - seen[1] > guesses[0].shape[0] * (guesses[0].shape[1] - 1) / 10:
         raise Wrong.plainly("tokens that the last guess depends on", f"with {few} heads there are more of them than with {many}")
 
 
