@@ -163,20 +163,33 @@ class Grader:
         return work
 
     def finish(self, work: Work, worth: Worth | None = None) -> Entry:
-        """Return the entry of the submission that counts when all is judged, and keep it in the journal; for `worth` see `counted`."""
-        entry = self.counted(work, worth)
-        if entry != work.before:
-            write_all([journal.entry_file(self.course, entry)])
-        return entry
-
-    def counted(self, work: Work, worth: Worth | None = None) -> Entry:
-        """Return the entry of the submission that counts when all is judged.
+        """Return the entry of the submission that counts when all is judged, and keep it in the journal.
 
         `worth` says what each of several would count; without it the course's gradebook is opened for that.
         """
-        last, earlier = self.decided(work), [self.decided(rival) for rival in work.rivals]
-        if earlier:
-            return resubmissions.the_best(last, earlier, worth or self._worth)
+        judged = self.judged(work)
+        kept = self.until_compared(work, judged)
+        try:
+            kept = self.counted(work, judged, worth or self._worth)
+        finally:  # what was judged stays, whatever stops this
+            if kept != work.before:
+                write_all([journal.entry_file(self.course, kept)])
+        return kept
+
+    def judged(self, work: Work) -> list[Entry]:
+        """Return the entries of all the learner's submissions when they are judged, in the order in which they were handed in."""
+        return [self.decided(each) for each in (*work.rivals, work)]
+
+    def counted(self, work: Work, judged: list[Entry], worth: Worth) -> Entry:
+        """Return, of the entries of all submissions, that of the one that counts."""
+        *earlier, last = judged
+        return resubmissions.the_best(last, earlier, worth) if earlier else self.until_compared(work, judged)
+
+    def until_compared(self, work: Work, judged: list[Entry]) -> Entry:
+        """Return the entry that counts as long as nobody can say what each submission is worth: as it was before."""
+        *earlier, last = judged
+        if earlier and work.before:
+            return resubmissions.not_compared(last, earlier, work.before)
         return replace(last, other=resubmissions.still_kept(work.before, work.submission, work.at))
 
     def _worth(self, entries: Sequence[Entry]) -> list[float | None]:

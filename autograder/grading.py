@@ -124,13 +124,16 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
     All that are ready are written together, because most of it is waiting for the disk.
     """
     course = grader.course
+    judged: list[list[Entry]] = []
     entries: list[Entry] = []
     try:
         for work in works:
-            entries.append(grader.counted(work, grader.worth_in(gradebook)))
+            judged.append(grader.judged(work))
+        entries = [grader.counted(work, each, grader.worth_in(gradebook)) for work, each in zip(works, judged)]
     finally:  # what was judged stays, whatever stops this
+        kept = entries or [grader.until_compared(work, each) for work, each in zip(works, judged)]
         named = [
-            (work, entry) for work, entry in zip(works, entries) if is_learner(entry.learner)
+            (work, entry) for work, entry in zip(works, kept) if is_learner(entry.learner)
         ]  # only a learner's name may become part of a path
         write_all([journal.entry_file(course, entry) for work, entry in named if entry != work.before])
     times = {entry.of: entry.at for _, entry in named}

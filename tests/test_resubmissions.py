@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -17,8 +18,10 @@ import nbformat
 import pytest
 
 from autograder.authoring.sample import handed_in
+from autograder.errors import GradebookBusy
 from autograder.exercise import cache
 from autograder.exercise import reading as exercises
+from autograder.grader import Grader
 from autograder.grading import grade
 from autograder.records import database, journal
 from autograder.records.course import Course
@@ -26,6 +29,7 @@ from autograder.records.resubmissions import the_best
 from tests.conftest import ROOT
 from tests.formgrader_server import ask, server  # noqa: F401  (a fixture)
 from tests.marks import everything
+from tests.test_gradebook import held_by_another
 from tests.test_marks import by_hand, marks_of, shown
 from tests.test_regrade import asked, own  # noqa: F401  (fixtures)
 
@@ -209,6 +213,38 @@ def test_our_failure_takes_nothing_away_and_is_judged_again(settings, submit, mo
     assert counts(course) == (18, AT[FIRST]) and "has still to be judged, which is our fault" in page(course)
     graded(course)
     assert counts(course) == (20, AT[SECOND]) and "handed in later" not in page(course)
+
+
+def test_a_gradebook_that_is_locked_keeps_nobody_from_what_was_judged(settings, submit, monkeypatch):
+    course = settings(BEST)
+    for known, at in ((OF_18, FIRST), (OF_17, SECOND)):
+        submit(known, at)
+        graded(course)
+    submit(OF_19, THIRD)
+    held, whole = ExitStack(), Grader.judged
+
+    def judged(grader, work):
+        entries = whole(grader, work)
+        held.enter_context(held_by_another(course, seconds=60))  # all is judged, and nothing compared yet
+        return entries
+
+    with held, monkeypatch.context() as patch, pytest.raises(GradebookBusy):
+        patch.setattr(database, "PATIENCE", 0.5)
+        patch.setattr(Grader, "judged", judged)
+        graded(course)
+    kept = journal.read_entry(course, "ada", "single_head")
+    assert counts(course) == (18, AT[FIRST]) and kept.at == AT[FIRST] and "has still to be compared" in kept.later
+    monkeypatch.setattr("autograder.judging.judge.Zygote", lambda: pytest.fail("something was judged again"))
+    graded(course)
+    assert counts(course) == (19, AT[THIRD])
+
+
+def test_a_time_that_comes_to_be_known_makes_no_second_submission(settings, submit):
+    course = settings(BEST + 'late = "zero"\n[deadlines]\nsingle_head = 2026-11-20T12:00:00Z\n')
+    for at in (None, SECOND):
+        submit(OF_18, at)
+        graded(course)
+    assert counts(course) == (0, AT[SECOND]) and "handed in later" not in page(course)
 
 
 def test_where_the_tests_change_both_are_judged_anew(settings, submit, own, asked):  # noqa: F811

@@ -125,6 +125,16 @@ def the_best(last: Entry, earlier: Sequence[Entry], worth_of: Worth) -> Entry:
     return replace(best, other=last, later=_told(last, worths[id(last)], worths[id(best)]))
 
 
+def not_compared(last: Entry, earlier: Sequence[Entry], before: Entry) -> Entry:
+    """Return what is kept where nobody can say what each is worth: the submission that counted `before` does so until the next run."""
+    if _is(before, last.submission, last.at):
+        return replace(last, other=earlier[-1])
+    counted = next((each for each in earlier if _is(before, each.submission, each.at)), earlier[-1])
+    return replace(
+        counted, other=last, later="What was handed in later has still to be compared, so the earlier submission counts until then."
+    )
+
+
 def _told(last: Entry, worth_of_last: float | None, worth_of_best: float | None) -> str:
     """Return why an earlier submission counts, in a sentence for people."""
     when = f" ({last.at:%Y-%m-%d %H:%M} UTC)" if last.at else ""
