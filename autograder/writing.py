@@ -13,8 +13,6 @@ from .errors import Refused
 from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import write_all, write_whole
-from .intake.reading import read_submission
-from .intake.submission import Submission
 from .pages.feedback import feedback_page
 from .pages.handback import feedback_archive, marks_for
 from .pages.report import report_page, report_rows
@@ -25,18 +23,19 @@ from .records.entry import Entry
 from .records.handed_in import beside
 from .records.marks import Marks
 from .records.notebooks import annotated, rebuilt
+from .records.resubmissions import submission_that_counts
 from .records.results import absent, shown_as, whole_class, with_names_as_shown
 
 Files = list[tuple[Path, str]]  # paths and texts
 
 
-def files_of(course: Course, submission: Submission | None, entry: Entry, marks: Marks) -> Files:
+def files_of(course: Course, entry: Entry, marks: Marks) -> Files:
     """Return what a learner and nbgrader get of one submission: its page and, if it could be read, the notebook with the verdicts."""
-    if submission is None:
+    if entry.submission is None:
         return page_files(course, entry, marks)
     path = course.autograded(*entry.of)
     # Not with nbformat.writes, which checks all of it: most of it was checked at release.
-    notebook = writes_json(annotated(rebuilt(exercises.load(entry.exercise), submission), list(entry.verdicts))) + "\n"
+    notebook = writes_json(annotated(rebuilt(exercises.load(entry.exercise), entry.submission), list(entry.verdicts))) + "\n"
     return [*page_files(course, entry, marks), (path, notebook), *_told(course, entry, path)]
 
 
@@ -98,9 +97,9 @@ def write_similar(course: Course, exercise: Exercise) -> tuple[Path, int, int]:
     from .pages.similar import similar_page, similar_pairs  # known answers need torch, and nothing else here does
 
     submissions = []
-    for learner, name in course.submissions([exercise.name]):
+    for learner, _ in course.submissions([exercise.name]):
         try:
-            submissions.append(read_submission(course.handed_in(learner, name), learner, exercise))
+            submissions.append(submission_that_counts(course, learner, exercise))
         except Refused:
             continue  # grading says so
     shown = [replace(each, learner=shown_as(course, each.learner)) for each in submissions]

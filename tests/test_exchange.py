@@ -124,6 +124,26 @@ def test_a_second_submission_replaces_the_first_and_marks_by_hand_reach_the_lear
     assert "21.5 of 20 points" in pages[-1].read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
+def test_a_worse_second_submission_leaves_the_first_in_force_and_its_learner_is_told(course, command, exchange, learner, single_head):
+    (course.root / "course.toml").write_text('resubmissions = "best"\n')
+    command("nbgrader", "release_assignment", "single_head")
+    learner("nbgrader", "fetch_assignment", "single_head")
+    notebook = learner.home / "single_head" / "single_head.ipynb"
+    for known in (None, single_head.mistakes[0]):
+        answer(notebook, single_head, known)
+        learner("nbgrader", "submit", "single_head")
+        command("nbgrader", "collect", "single_head", "--update")
+        result = command("python", "-m", "autograder", "grade", "single_head")
+    assert f"{learner.name} single_head: What was handed in later (" in result.stdout
+    command("nbgrader", "generate_feedback", "single_head")
+    command("nbgrader", "release_feedback", "single_head")
+    learner("nbgrader", "fetch_feedback", "single_head")
+    (page,) = (learner.home / "single_head" / "feedback").rglob("*.html")  # under the time of the second
+    text = page.read_text(encoding="utf-8")
+    assert "20 of 20 points" in text and "is worth 4 points, 16 less" in text
+
+
 def test_a_folder_without_the_kit_says_what_it_lacks(tmp_path):
     folder = tmp_path / "alone"
     shutil.copytree(ROOT / "exercises" / "single_head", folder)

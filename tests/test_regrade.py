@@ -119,7 +119,7 @@ def test_a_server_that_has_run_for_days_judges_by_the_tests_of_today(own, course
 
     def pressed():
         submission = read_submission(course.handed_in("ada", "single_head"), "ada", exercises.load("single_head"))
-        return _Runs.entry(course, submission, {str(course.root / "submitted" / "ada" / "single_head"): []}).scores
+        return _Runs.entry(course, "ada", "single_head", submission, {str(course.root / "submitted" / "ada" / "single_head"): []}).scores
 
     assert pressed() == single_head.checks
     first = next(t for t in single_head.tests if t.check == "padding" and not t.hidden)

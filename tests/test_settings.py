@@ -73,6 +73,7 @@ def test_what_the_file_says_is_what_is_read(settings):
         ("[points]\nsingle_head = true", "a number of points above 0"),
         ("deadlines = 3", r"begins with the line \[deadlines\]"),
         ("consequences = 2", "a share from 0 to 1"),
+        ('resubmissions = "first"', "one of 'last', 'best'"),
         ('late = "half"', "one of 'none', 'zero'"),
         ('[feedback]\nreference = "soon"', "one of 'never', 'after the deadline', 'always'"),
         ("[report]\nname = false", r"`report\.name` \(did you mean `names`\?\)"),

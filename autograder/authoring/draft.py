@@ -16,7 +16,6 @@ from ..errors import AuthorError
 from ..exercise.edits import definitions, lines_of, replace_definitions
 from ..exercise.model import Exercise
 from ..files import write_whole
-from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..judging.task import Task, verdicts_from_text
 from ..kit.outcome import Outcome, Verdict
@@ -24,6 +23,7 @@ from ..limits import Limits, asked_limits
 from ..pool.base import Judges
 from ..pool.choose import chosen_judges
 from ..records.course import Course
+from ..records.resubmissions import submission_that_counts
 from ..records.results import called
 from ..sandbox.levels import Level, required
 
@@ -53,7 +53,7 @@ class _Work:
 def write_draft(course: Course, exercise: Exercise, shown: str) -> Path:
     """Write known mistakes drafted from the work of the learner whom the course shows under that name; return the file."""
     learner, level = called(course, shown), required()
-    submission = read_submission(course.handed_in(learner, exercise.name), learner, exercise)
+    submission = submission_that_counts(course, learner, exercise)
     with chosen_judges(1, level) as judges:
         text = drafts(exercise, submission, course.seed(), asked_limits(), level, judges)
     path = course.root / "drafts" / f"{exercise.name}-{shown}.py"

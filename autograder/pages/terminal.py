@@ -150,12 +150,17 @@ def _points(score: float | None) -> str:
 
 
 def print_marks(results: list[Result]) -> None:
-    """Print a line for each submission; where they are many, one for each exercise, and who was not judged."""
+    """Print a line for each submission; where they are many, one for each exercise, and who was not judged. Then, whose earlier one counts."""
     if len(results) > MANY:
         _print_exercises(results)
         for result in (each for each in results if each.marks.total is None):
             console.print(_line(result), highlight=False)
-        return
+    else:
+        _print_each(results)
+    _print_later(results)
+
+
+def _print_each(results: list[Result]) -> None:
     from ..exercise.reading import all_names, load  # jupytext takes a while to import, and most commands do without
 
     order = all_names()
@@ -167,6 +172,15 @@ def print_marks(results: list[Result]) -> None:
         unread = entry.refused and result.marks.total is None
         table.add_row(named(entry.learner), entry.exercise, "" if unread else _points_of(result, f" of {most:g}"), plain(_summary(entry)))
     console.print(table)
+
+
+def _print_later(results: list[Result]) -> None:
+    """Print whose earlier submission counts, and why; where they are many, the first of them, since the report names all."""
+    told = sorted((result for result in results if result.entry.later), key=lambda each: (each.exercise, each.learner))
+    for result in told[:MANY]:
+        console.print(f"{named(result.learner)} {result.exercise}: {plain(result.entry.later)}", highlight=False)
+    if len(told) > MANY:
+        console.print(f"... and of {len(told) - MANY} more an earlier submission counts; the report says whose")
 
 
 def _print_exercises(results: list[Result]) -> None:

@@ -11,7 +11,7 @@ import atexit
 import json
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,21 +24,21 @@ from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
 from ..files import alive, process_name, remove_half_written, write_all
-from ..grading import Grader, Work
+from ..grader import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
 from ..limits import asked_limits
 from ..pool.base import default_jobs
 from ..pool.choose import chosen_judges
-from ..records import database, journal
+from ..records import database, journal, resubmissions
 from ..records import gradebook as gradebooks
 from ..records.course import Course
 from ..records.entry import Entry
-from ..records.handed_in import handed_in_at
 from ..records.late import Late
 from ..records.lock import held
 from ..records.marks import read_marks
 from ..records.notebooks import annotated, rebuilt
+from ..records.resubmissions import Worth
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import required
 from ..strangers import log_of
@@ -57,6 +57,7 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
     """Leave out what is unreadable before nbgrader begins with it, and say why.
 
     nbgrader's pre-convert hook; `notebooks` are those that `for_nbgrader.py` has written. nbgrader then goes on with the next submission.
+    Where the best submission counts and there is an earlier one, that is taken.
     """
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
@@ -64,7 +65,16 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
             read_submission(Course().handed_in(learner, name), learner, exercises.load(name))
         except Refused as error:
             log.error("Not judged: %s/%s: %s", learner, name, error)
-            notebooks.remove(path)
+            if _earlier(Course(), learner, name) is None:
+                notebooks.remove(path)
+
+
+def _earlier(course: Course, learner: str, exercise: str) -> Submission | None:
+    """Return a submission that was judged before, where the course lets the best count and one is known."""
+    if course.settings.resubmissions != "best":
+        return None
+    known = resubmissions.earlier_ones(journal.read_entry(course, learner, exercise), None, None)
+    return known[0].submission if known else None
 
 
 def take_back(course: Course) -> list[Path]:
@@ -99,8 +109,13 @@ class RebuildNotebook(NbGraderPreprocessor):
     """Replaces the notebook by the released one with the learner's answers in it."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
-        submission = _submission(resources)
-        new = rebuilt(exercises.load(submission.exercise), submission)
+        read, about = _submission(resources), resources["nbgrader"]
+        if isinstance(read, Refused):  # then an earlier one counts, and `JudgeInSandbox` puts that in
+            earlier = _earlier(Course(), about["student"], about["assignment"])
+            if earlier is None:
+                raise read
+            read = earlier
+        new = rebuilt(exercises.load(read.exercise), read)
         new.metadata[BEING_JUDGED] = process_name()
         return new, resources
 
@@ -109,16 +124,24 @@ class JudgeInSandbox(NbGraderPreprocessor):
     """Judges the answers in the sandbox and writes the marks into the gradebook."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict):
-        submission, course = _submission(resources), Course()
+        about, course, late = resources["nbgrader"], Course(), Late(self.parent)
+        of = about["student"], about["assignment"]
+
+        def worth(entries: Sequence[Entry]) -> list[float | None]:
+            with database.opened(about["db_url"]) as gradebook:
+                gradebooks.set_deadline(gradebook, of[1], course.settings)
+                return resubmissions.worth(gradebook, late, course.settings.consequences, entries)
+
         with held(course.lock, "nbgrader autograde", LOCK_SECONDS):
-            entry = _Runs.entry(course, submission, self.parent.parent.assignments)
-            with database.opened(resources["nbgrader"]["db_url"]) as gradebook:
+            entry = _Runs.entry(course, *of, _submission(resources), self.parent.parent.assignments, worth)
+            with database.opened(about["db_url"]) as gradebook:
                 gradebooks.set_deadline(gradebook, entry.exercise, course.settings)
-                times = {entry.of: handed_in_at(course, *entry.of)}
-                marks = gradebooks.record(gradebook, [entry], times, Late(self.parent), course.settings.consequences)[entry.of]
+                marks = gradebooks.record(gradebook, [entry], {of: entry.at}, late, course.settings.consequences)[of]
             write_all(page_files(course, entry, marks))
-        notebook.metadata.pop(BEING_JUDGED, None)
-        return annotated(notebook, list(entry.verdicts)), resources
+        if entry.later:
+            log.warning("%s/%s: %s", *of, entry.later)
+        assert entry.submission is not None  # what is refused has ended before
+        return annotated(rebuilt(exercises.load(entry.exercise), entry.submission), list(entry.verdicts)), resources
 
 
 class FeedbackExporter(Exporter):
@@ -155,27 +178,32 @@ class Ahead:
     def close(self) -> None:
         self._stack.close()
 
-    def entry(self, submission: Submission) -> Entry:
-        """Return the entry for one of them."""
-        started = self._started.pop(submission.learner, None)
-        work = started if started and started.submission == submission else self._grader.start(submission)
-        self._look_ahead(submission)
+    def entry(self, learner: str, exercise: str, read: Submission | Refused, worth: Worth | None = None) -> Entry:
+        """Return the entry for what was read of one of them; `worth` says what each of several would count."""
+        started = self._started.pop(learner, None)
+        if isinstance(read, Refused):
+            work = self._grader.refused(learner, exercise, read)
+            if not work.rivals:
+                raise read
+        else:
+            work = started if started and started.submission == read else self._grader.start(read)
+        self._look_ahead(learner, exercise)
         try:
-            return self._grader.finish(work)
+            return self._grader.finish(work, worth)
         except KeyboardInterrupt:
             self._judges.end()  # else the process would wait for all that was started
             raise
 
-    def is_last(self, submission: Submission) -> bool:
-        return submission.learner == self._learners[-1]
+    def is_last(self, learner: str) -> bool:
+        return learner == self._learners[-1]
 
-    def _look_ahead(self, now: Submission) -> None:
-        place = self._place[now.learner] + 1
+    def _look_ahead(self, now: str, exercise: str) -> None:
+        place = self._place[now] + 1
         for learner in self._learners[place : place + self._judges.ahead]:
             if learner not in self._started:
                 try:
-                    path = self._grader.course.handed_in(learner, now.exercise)
-                    self._started[learner] = self._grader.start(read_submission(path, learner, exercises.load(now.exercise)))
+                    path = self._grader.course.handed_in(learner, exercise)
+                    self._started[learner] = self._grader.start(read_submission(path, learner, exercises.load(exercise)))
                 except Refused:
                     pass  # it is refused when its turn comes
 
@@ -190,14 +218,16 @@ class _Runs:
     forkserver: ForkServer | None = None
 
     @classmethod
-    def entry(cls, course: Course, submission: Submission, folders: Collection[str]) -> Entry:
-        """Return the entry for a submission; judges start with the first one of a run and end with the last."""
+    def entry(
+        cls, course: Course, learner: str, exercise: str, read: Submission | Refused, folders: Collection[str], worth: Worth | None = None
+    ) -> Entry:
+        """Return the entry for what was read of a submission; judges start with the first one of a run and end with the last."""
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
             clear_if_changed(exercises.SOLUTIONS)
             cls.now = Ahead(course, folders, cls._forkserver())
-        entry = cls.now.entry(submission)
-        if cls.now.is_last(submission):
+        entry = cls.now.entry(learner, exercise, read, worth)
+        if cls.now.is_last(learner):
             cls.close()
         return entry
 
@@ -227,7 +257,11 @@ class _Runs:
 atexit.register(_Runs.end)
 
 
-def _submission(resources: dict) -> Submission:
+def _submission(resources: dict) -> Submission | Refused:
+    """Return what was handed in, or why it cannot be read."""
     about, course = resources["nbgrader"], Course()
     exercise = exercises.load(about["assignment"])
-    return read_submission(course.handed_in(about["student"], exercise.name), about["student"], exercise)
+    try:
+        return read_submission(course.handed_in(about["student"], exercise.name), about["student"], exercise)
+    except Refused as error:
+        return error

@@ -14,7 +14,8 @@ from pathlib import Path
 from ..files import process_name
 from ..intake.submission import is_learner
 from ..records.course import Course
-from ..records.handed_in import beside, tell
+from ..records.handed_in import TIMESTAMP, beside, tell
+from ..records.resubmissions import time_that_counts
 from ..strangers import quoted
 
 EMPTY = '{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n'
@@ -27,7 +28,9 @@ def lay_out(course: Course) -> None:
     for learner, name in sorted(wanted):
         folder = course.for_nbgrader / learner / name
         _put(course, folder / f"{name}.ipynb", EMPTY)
-        for file, text in beside(course, learner, name).items():
+        files = beside(course, learner, name)
+        files[TIMESTAMP] = time_that_counts(course, learner, name, files[TIMESTAMP])
+        for file, text in files.items():
             _put(course, folder / file, text)
 
 

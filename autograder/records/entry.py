@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
+from ..intake.submission import Submission
 from ..kit.outcome import Outcome, Verdict
 
 
@@ -16,13 +18,20 @@ def total(scores: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """One submission's verdicts and what they rest on, or the reason why it could not be read."""
+    """One submission's verdicts and what they rest on, or the reason why it could not be read.
+
+    Where a learner has handed in more than once, it is the submission that counts, and `other` is one that does not (`resubmissions.py`).
+    """
 
     learner: str
     exercise: str
     keys: dict[str, str]  # what a verdict depends on, by name; `tests:CHECK` for one check alone
     verdicts: tuple[Verdict, ...] = ()
     refused: str = ""
+    submission: Submission | None = None  # what was judged; None where it could not be read
+    at: datetime | None = None  # when it was handed in, in UTC
+    other: Entry | None = None  # of the same learner: handed in before this one, or after it where `later` says so
+    later: str = ""  # why this one counts although `other` was handed in later, in a sentence for people
 
     @property
     def of(self) -> tuple[str, str]:

@@ -178,16 +178,21 @@ def _mark(session, rows: list[tuple[Entry, dict[str, Row]]], worth: dict[str, fl
     """Write the marks into rows that are there already: of what each check is `worth`, the share that the judge gave."""
     marks = []
     for entry, grades in rows:
-        shares = entry.shares(consequences)
+        given = points_of(entry, worth, consequences)
         for check, grade in grades.items():
-            share = shares.get(check)
-            score = None if share is None else share * worth[check]
+            score = given[check]
             marks.append({"row": grade.id, "score": score, "person": score is None or grade.manual_score is not None})
     table = Grade.__table__
     changed = (
         update(table).where(table.c.id == bindparam("row")).values(auto_score=bindparam("score"), needs_manual_grade=bindparam("person"))
     )
     session.execute(changed, marks)
+
+
+def points_of(entry: Entry, worth: dict[str, float], consequences: float) -> dict[str, float | None]:
+    """Return the points that the judge gives for each check, of what that is `worth`; None where it gives none."""
+    shares = entry.shares(consequences)
+    return {check: None if (share := shares.get(check)) is None else share * most for check, most in worth.items()}
 
 
 def _set(session, kind: type[Base], column: str, values: dict[str, object]) -> None:

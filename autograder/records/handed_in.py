@@ -33,8 +33,12 @@ def secret_of(course: Course, learner: str, exercise: str) -> str | None:
 
 def beside(course: Course, learner: str, exercise: str) -> dict[str, str | None]:
     """Return the files that nbgrader looks for beside a notebook: what they hold, by name; None for those that must be away."""
-    at = handed_in_at(course, learner, exercise)
-    return {TIMESTAMP: f"{at.isoformat(' ')} UTC\n" if at else None, SECRET: secret_of(course, learner, exercise)}
+    return {TIMESTAMP: time_as_text(handed_in_at(course, learner, exercise)), SECRET: secret_of(course, learner, exercise)}
+
+
+def time_as_text(at: datetime | None) -> str | None:
+    """Return what nbgrader writes into timestamp.txt for that time."""
+    return f"{at.isoformat(' ')} UTC\n" if at else None
 
 
 def _read(course: Course, learner: str, exercise: str, name: str, form: re.Pattern, is_named: str, parsed):

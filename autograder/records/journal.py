@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from dataclasses import asdict
+from datetime import datetime
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from .entry import Entry
 
 CODE = ("kit", "sandbox", "exercise", "judging", "intake/submission.py", "limits.py")  # of this package: what verdicts depend on
 LIBRARIES = ("torch", "numpy", "ipython")
+NO_LATER = b'\n "later": ""\n}\n'  # the last field; JSON breaks no string, so a file ends so only where it is empty
 WHY = {
     "answers": "the answers changed",
     "given": "the exercise's own cells changed",
@@ -93,14 +95,35 @@ def affected(earlier: Entry, keys: dict[str, str], checks: list[str]) -> dict[st
 
 def entry_file(course: Course, entry: Entry) -> tuple[Path, str]:
     """Return the file that keeps an entry: its path and its text."""
-    return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n"
+    return course.journal(*entry.of), json.dumps(asdict(entry), indent=1, ensure_ascii=False, default=datetime.isoformat) + "\n"
 
 
 def read_entry(course: Course, learner: str, exercise: str) -> Entry | None:
     """Return the entry, or None where there is none, it is damaged or another version wrote it."""
     try:
-        payload = json.loads(course.journal(learner, exercise).read_text(encoding="utf-8"))
-        entry = Entry(**{**payload, "verdicts": tuple(map(verdict_from, payload["verdicts"]))})
-        return entry if all(isinstance(key, str) for key in entry.keys.values()) else None
+        return _entry_from(json.loads(course.journal(learner, exercise).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+def may_have_later(course: Course, learner: str, exercise: str) -> bool:
+    """Return whether the entry may have a later one beside it. The formgrader asks that of a whole class at each click: parsing would take too long."""
+    try:
+        return not course.journal(learner, exercise).read_bytes().endswith(NO_LATER)
+    except OSError:
+        return False
+
+
+def _entry_from(payload: dict) -> Entry:
+    entry = Entry(
+        **{
+            **payload,
+            "verdicts": tuple(map(verdict_from, payload["verdicts"])),
+            "submission": Submission(**payload["submission"]) if payload.get("submission") else None,
+            "at": datetime.fromisoformat(payload["at"]) if payload.get("at") else None,
+            "other": _entry_from(payload["other"]) if payload.get("other") else None,
+        }
+    )
+    if not all(isinstance(key, str) for key in entry.keys.values()):
+        raise TypeError("a key is not text")
+    return entry

@@ -36,7 +36,7 @@ def read_marks(gradebook: Gradebook, exercise: str, learners: Iterable[str] | No
     """Return the marks of those who handed in an exercise, or of these learners alone, by learner and exercise."""
     session, found = gradebook.db, {}
     for row in session.execute(_of(_submissions(), exercise, learners)):
-        seconds = _seconds_late(row.timestamp, row.duedate, row.extension)
+        seconds = seconds_late(row.timestamp, row.duedate, row.extension)
         found[row.student_id] = Marks(penalty=row.late_submission_penalty or 0.0, at=row.timestamp, seconds_late=seconds)
     for row in session.execute(_of(_grades(), exercise, learners)):
         _add(found[row.student_id], row)
@@ -45,7 +45,8 @@ def read_marks(gradebook: Gradebook, exercise: str, learners: Iterable[str] | No
     return {(learner, exercise): marks for learner, marks in found.items()}
 
 
-def _seconds_late(at: datetime | None, due: datetime | None, extension: timedelta | None) -> float:
+def seconds_late(at: datetime | None, due: datetime | None, extension: timedelta | None) -> float:
+    """Return by how much that is after the deadline; 0 where there is none, or nobody knows when it was handed in."""
     if at is None or due is None:
         return 0.0
     return max(0.0, (at - due - (extension or timedelta())).total_seconds())

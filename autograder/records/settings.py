@@ -16,7 +16,23 @@ from ..exercise.reading import all_names
 FILE = "course.toml"
 PLATFORMS = ("moodle", "canvas", "blackboard", "classroom")
 PENALTIES = ("none", "zero")
+COUNTS = ("last", "best")
 SHOWN = ("never", "after the deadline", "always")
+
+
+KNOWN = (
+    "title",
+    "exercises",
+    "deadlines",
+    "points",
+    "consequences",
+    "resubmissions",
+    "late",
+    "platform",
+    "time_zone",
+    "feedback",
+    "report",
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +46,7 @@ class Settings:
     consequences: float = (
         0.0  # the share of its points that a check gets that fails for a mistake which cost another check its points already
     )
+    resubmissions: str = "last"  # which of a learner's submissions counts
     platform: str = ""  # the learning platform whose archives are collected
     zone: str = "UTC"  # of the times in its names
     late: str | None = None  # what late work loses; None leaves that to nbgrader's own settings
@@ -58,7 +75,7 @@ def read_settings(root: Path) -> Settings:
 
 
 def _settings(found: dict) -> Settings:
-    _known(found, ("title", "exercises", "deadlines", "points", "consequences", "late", "platform", "time_zone", "feedback", "report"), "")
+    _known(found, KNOWN, "")
     feedback, report = _table(found, "feedback", ("reference",)), _table(found, "report", ("names",))
     return Settings(
         title=_typed(found.get("title", Settings.title), str, "title", "text"),
@@ -66,6 +83,7 @@ def _settings(found: dict) -> Settings:
         deadlines={name: _moment(each, f"deadlines.{name}") for name, each in _by_exercise(found, "deadlines").items()},
         points={name: _number(each, f"points.{name}") for name, each in _by_exercise(found, "points").items()},
         consequences=_share(found.get("consequences", 0.0), "consequences"),
+        resubmissions=_one_of(found.get("resubmissions", "last"), COUNTS, "resubmissions"),
         platform=_one_of(found["platform"], PLATFORMS, "platform") if "platform" in found else "",
         zone=_zone(found.get("time_zone", "UTC")),
         late=_one_of(found["late"], PENALTIES, "late") if "late" in found else None,
