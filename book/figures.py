@@ -124,7 +124,7 @@ def cells(ax: Axes, values: np.ndarray, at: tuple[float, float], color: str, for
 
 def note(ax: Axes, text: str, at: tuple[float, float], color: str, **keywords) -> None:
     """Write a line's name beside it, in its colour: no legend to look up."""
-    ax.annotate(text, at, color=color, fontsize=10, **keywords)
+    ax.annotate(text, at, color=color, **keywords)
 
 
 # Where each stage of attention stands in the picture of the whole: its words, column, and row from the top.
@@ -157,7 +157,7 @@ def pipeline(*lit: str, height: float = 2.5) -> None:
         fill, ink = (PAPER, INK) if name not in lit else (BLUE, PAPER)
         corner, edge = (x - BOX[0] / 2, y - BOX[1] / 2), FAINT if name not in lit else BLUE
         ax.add_patch(plt.Rectangle(corner, *BOX, facecolor=fill, edgecolor=edge, linewidth=1.2, zorder=2))
-        ax.text(x, y, label, ha="center", va="center", color=ink, fontsize=10, linespacing=1.1, zorder=3)
+        ax.text(x, y, label, ha="center", va="center", color=ink, linespacing=1.1, zorder=3)
     _arrows(ax)
     ax.set(xlim=(-0.6, 3 * COLUMN + 0.6), ylim=(-2 * ROW - 0.4, 0.4))
     ax.axis("off")
@@ -185,5 +185,5 @@ def _arrows(ax: Axes) -> None:
     ax.plot([right - 0.3, right - 0.3, left, left], [top - BOX[1] / 2, turn, turn, turn - 0.02], color=FAINT, lw=1.2)
     ax.annotate("", (left, below + BOX[1] / 2), (left, turn), arrowprops=style)
     ax.annotate("", (right, below + BOX[1] / 2), (right, top - BOX[1] / 2), arrowprops=style)
-    ax.text(right + 0.06, turn, "values", va="center", fontsize=9)
-    ax.text(1.5 * COLUMN, turn, "queries and keys", ha="center", va="center", fontsize=9, backgroundcolor=PAPER)
+    ax.text(right + 0.06, turn, "values", va="center")
+    ax.text(1.5 * COLUMN, turn, "queries and keys", ha="center", va="center", backgroundcolor=PAPER)

@@ -188,13 +188,13 @@ def test_feed_forward_agrees_with_torch(batch, tokens, d_model, d_ff, seed):
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 500), st.integers(-100, 100), st.integers(1, 40))
-def test_offset_is_one_rotation_from_everywhere(place, offset, hands):
-    there = max(place, place + offset, 0)
-    table = PLACES["sinusoidal_encoding"](there + 1, 2 * hands).double()
-    if place + offset >= 0:
-        turn = PLACES["offset_rotation"](offset, 2 * hands).double()
+def test_offset_is_one_rotation_from_everywhere(position, offset, pairs):
+    there = max(position, position + offset, 0)
+    table = PLACES["sinusoidal_encoding"](there + 1, 2 * pairs).double()
+    if position + offset >= 0:
+        rotation = PLACES["offset_rotation"](offset, 2 * pairs).double()
         # Rounded once to 32 bits each; what is left is that rounding.
-        assert (table[place] @ turn - table[place + offset]).abs().max() < 1e-6
+        assert (table[position] @ rotation - table[position + offset]).abs().max() < 1e-6
 
 
 @settings(max_examples=50, deadline=None)

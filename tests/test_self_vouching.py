@@ -44,7 +44,7 @@ SELF_VOUCHING = {
         GROUPS.format("x * 0"),
         {"module_mask"},
     ),
-    "a word for a turn": ("rotary", "rotate", "lambda *_: 'whatever'", ROTARY.format("'whatever'"), {"attend", "relative"}),
+    "a word for a rotation": ("rotary", "rotate", "lambda *_: 'whatever'", ROTARY.format("'whatever'"), {"attend", "relative"}),
     "words turned to zeros": (
         "rotary",
         "rotate",
@@ -59,7 +59,7 @@ SELF_VOUCHING = {
         ROTARY.format("torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1) @ value"),
         {"attend", "relative"},
     ),
-    "clocks of zeros": (
+    "encodings of zeros": (
         "positional_encoding",
         "sinusoidal_encoding",
         "torch.zeros",

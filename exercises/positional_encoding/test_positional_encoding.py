@@ -1,7 +1,7 @@
 """Tests of positional_encoding. A docstring is the question that a learner reads when the test fails.
 
-One mistake is to cost few checks. So a module may add the clocks of the learner's own function where they are not the
-right ones, which another check says; and where the words are not the question, they are zeros. What their own clocks
+One mistake is to cost few checks. So a module may add the encodings of the learner's own function where they are not
+the right ones, which another check says; and where the words are not the question, they are zeros. What their own encodings
 are, a fresh process is asked, in which no module has run: nothing that a module leaves behind can tell the function what
 to answer. And where none of those checks fails, nothing was excused.
 """
@@ -12,54 +12,54 @@ import torch
 from kit import expect, expect_device, expect_gradients, expect_trained, visible
 from kit.outcome import Raised, Stopped, Wrong, known_by
 
-FAR, HANDS = 10_000, 16  # hand i of 16 has turned by 10000 ** (1 - i / 16) when place 10,000 is reached
+FAR, PAIRS = 10_000, 16  # the angle of pair i of 16 is 10000 ** (1 - i / 16) at position 10,000
 REFUSALS = ("IndexError", "ValueError")
 REFUSED = " or ".join(REFUSALS)
 
 
 @visible("place")
-def test_five_places_of_two_hands(learner):
-    """Place 0 is (0, 1, 0, 1), for all hands point to twelve. A sine and the cosine beside it are the tip of one hand: at which speed does each hand turn?"""
-    expect(_in_32_bits(learner.sinusoidal_encoding(5, 4)), _two_hands(range(5)), "places")
+def test_five_positions_of_two_pairs(learner):
+    """Position 0 is (0, 1, 0, 1), for all its angles are 0. A sine and the cosine beside it are those of one angle, position times frequency: which frequency does each pair have?"""
+    expect(_in_32_bits(learner.sinusoidal_encoding(5, 4)), _two_pairs(range(5)), "positions")
 
 
 @visible("odd")
 def test_width_of_five(learner):
-    """Five columns hold two whole hands and one sine without its cosine. How many sines are there, how many cosines, and is d_model still 5 in the formula?"""
-    fast, slow, slowest = 1.0, 10000 ** (-2 / 5), 10000 ** (-4 / 5)
-    expected = torch.tensor([[math.sin(fast), math.cos(fast), math.sin(slow), math.cos(slow), math.sin(slowest)]])
-    expect(_in_32_bits(learner.sinusoidal_encoding(2, 5))[1:], expected, "place 1")
+    """Five columns hold two whole dimension pairs and one sine without its cosine. How many sines are there, how many cosines, and is d_model still 5 in the formula?"""
+    high, low, lowest = 1.0, 10000 ** (-2 / 5), 10000 ** (-4 / 5)
+    expected = torch.tensor([[math.sin(high), math.cos(high), math.sin(low), math.cos(low), math.sin(lowest)]])
+    expect(_in_32_bits(learner.sinusoidal_encoding(2, 5))[1:], expected, "position 1")
 
 
 @visible("far")
-def test_place_ten_thousand(learner):
-    """A hand that has turned by 5623.4 radians points somewhere between 0 and 6.3. If a number has seven digits, how many are left to say where?"""
-    # Only the last place is compared, so that it can be read.
-    _expect_place_ten_thousand(learner.sinusoidal_encoding(FAR + 1, 2 * HANDS)[FAR:])
+def test_position_ten_thousand(learner):
+    """An angle of 5623.4 radians has gone round many times and ends somewhere between 0 and 6.3. If a number has seven digits, how many are left to say where?"""
+    # Only the last position is compared, so that it can be read.
+    _expect_position_ten_thousand(learner.sinusoidal_encoding(FAR + 1, 2 * PAIRS)[FAR:])
 
 
 @visible("turn")
-def test_two_words_later_with_one_hand(learner):
-    """Places 0, 1 and 2 should become places 2, 3 and 4: three rows, one matrix on their right. Where do they lead instead, and which sine in your matrix has the wrong sign or stands in the wrong place?"""
-    expect(_led(_one_hand(range(3)), learner.offset_rotation(2, 2)), _one_hand(range(2, 5)), "places two words later")
+def test_two_words_later_with_one_pair(learner):
+    """Positions 0, 1 and 2 should become positions 2, 3 and 4: three rows, one matrix on their right. Where do they lead instead, and which sine in your matrix has the wrong sign or stands in the wrong place?"""
+    expect(_led(_one_pair(range(3)), learner.offset_rotation(2, 2)), _one_pair(range(2, 5)), "positions two words later")
 
 
 @visible("turn")
-def test_two_words_later_with_two_hands(learner):
-    """Each hand has a small block of its own, which turns it by its own angle. Which rows and columns belong to hand i, and how far does it turn in two words?"""
-    expect(_led(_two_hands(range(3)), learner.offset_rotation(2, 4)), _two_hands(range(2, 5)), "places two words later")
+def test_two_words_later_with_two_pairs(learner):
+    """Each dimension pair has a small block of its own, which rotates it by its own angle. Which rows and columns belong to pair i, and by which angle is it rotated in two words?"""
+    expect(_led(_two_pairs(range(3)), learner.offset_rotation(2, 4)), _two_pairs(range(2, 5)), "positions two words later")
 
 
 @visible("turn")
 def test_ten_thousand_words_later(learner):
-    """From place 0 this turn leads to place 10,000, thousands of radians on. How many digits of the angle are left to say where a hand points?"""
-    start = torch.tensor([[0.0, 1.0] * HANDS])
-    _expect_place_ten_thousand(_led(start, learner.offset_rotation(FAR, 2 * HANDS)))
+    """From position 0 this rotation leads to position 10,000, thousands of radians on. How many digits of the angle are left to say where on the circle it ends?"""
+    start = torch.tensor([[0.0, 1.0] * PAIRS])
+    _expect_position_ten_thousand(_led(start, learner.offset_rotation(FAR, 2 * PAIRS)))
 
 
 @visible("back")
 def test_three_words_on_and_three_back(learner):
-    """A turn by three words and then by minus three has led nowhere, but a turn by three has led somewhere. What does your matrix make of a negative offset?"""
+    """A rotation by three words and then by minus three has led nowhere, but one by three has led somewhere. What does your matrix make of a negative offset?"""
     there, back = learner.offset_rotation(3, 4), learner.offset_rotation(-3, 4)
     expect(_led(there, back), torch.eye(4), "there and back")
     expect(_alike(there, back), False, "whether there and back are one matrix")
@@ -67,26 +67,26 @@ def test_three_words_on_and_three_back(learner):
 
 @visible("back")
 def test_the_way_back_is_the_transpose(learner):
-    """A rotation changes no length, so its transpose undoes it. Is your turn by minus two the transpose of your turn by two?"""
+    """A rotation changes no length, so its transpose undoes it. Is your rotation by minus two words the transpose of your rotation by two?"""
     expect(_in_32_bits(learner.offset_rotation(-2, 4)), _in_32_bits(learner.offset_rotation(2, 4)).T, "way back")
 
 
 @visible("add")
 def test_words_of_three_sentences(learner):
-    """Each word should come back as itself plus its place: in each of three sentences the first word gets place 0. Along which axis are places counted, and what else was done to the words?"""
-    _expect_places(learner, _one_hand, torch.arange(30.0).reshape(3, 5, 2))
+    """Each word should come back as itself plus the encoding of its position: in each of three sentences the first word gets that of position 0. Along which axis are positions counted, and what else was done to the words?"""
+    _expect_positions(learner, _one_pair, torch.arange(30.0).reshape(3, 5, 2))
 
 
 @visible("add")
 def test_a_sentence_without_a_batch(learner):
     """Here x is one sentence, with no axis before its words. Counted from the end, which axis holds the words in any case?"""
-    _expect_places(learner, _one_hand, torch.arange(10.0).reshape(5, 2))
+    _expect_positions(learner, _one_pair, torch.arange(10.0).reshape(5, 2))
 
 
 @visible("add")
 def test_three_sentences_of_three_words(learner):
-    """There are as many sentences as words, and as many places ready. Which axis counts the places, and by what does your code know it?"""
-    _expect_places(learner, _one_hand, torch.arange(18.0).reshape(3, 3, 2))
+    """There are as many sentences as words, and as many positions ready. Which axis counts the positions, and by what does your code know it?"""
+    _expect_positions(learner, _one_pair, torch.arange(18.0).reshape(3, 3, 2))
 
 
 @visible("add")
@@ -97,51 +97,51 @@ def test_words_that_were_transposed(learner):
 
 @visible("lengths")
 def test_a_shorter_sentence(learner):
-    """Seven places are ready and the sentence has three words. Which of the seven does it need?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2), max_length=7)
+    """Seven positions are ready and the sentence has three words. Which of the seven does it need?"""
+    _expect_positions(learner, _one_pair, torch.zeros(1, 3, 2), max_length=7)
 
 
 @visible("lengths")
 def test_a_longer_sentence(learner):
-    """Three places are ready and the sentence has seven words. Does the formula end where your table does, and do the first words keep their places?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 7, 2), max_length=3)
+    """Three positions are ready and the sentence has seven words. Does the formula end where your table does, and do the first words keep their positions?"""
+    _expect_positions(learner, _one_pair, torch.zeros(1, 7, 2), max_length=3)
 
 
 @visible("lengths")
 def test_one_sentence_after_another(learner):
     """A short sentence, then a long one, then a short one again. What did your module keep from the sentence before?"""
-    _expect_places(learner, _one_hand, *(torch.zeros(1, tokens, 2) for tokens in (3, 5, 7, 3)), max_length=5)
+    _expect_positions(learner, _one_pair, *(torch.zeros(1, tokens, 2) for tokens in (3, 5, 7, 3)), max_length=5)
 
 
 @visible("lengths")
 def test_a_late_sentence(learner):
-    """Five places are ready, and four words begin at place 3. How many places must there be so that the last word has one?"""
-    # Which places they get is asked by another check.
-    expect(tuple(learner.AddPositions(2, 5)(torch.zeros(1, 4, 2), 3).shape), (1, 4, 2), "shape of the places")
+    """Five positions are ready, and four words begin at position 3. How many positions must there be so that the last word has one?"""
+    # Which positions they get is asked by another check.
+    expect(tuple(learner.AddPositions(2, 5)(torch.zeros(1, 4, 2), 3).shape), (1, 4, 2), "shape of the positions")
 
 
 @visible("start")
-def test_a_sentence_that_begins_at_place_four(learner):
-    """The first word stands at place 4, and there are three words. At which place does the last one stand?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2), start=4)
+def test_a_sentence_that_begins_at_position_four(learner):
+    """The first word stands at position 4, and there are three words. At which position does the last one stand?"""
+    _expect_positions(learner, _one_pair, torch.zeros(1, 3, 2), start=4)
 
 
 @visible("dtype")
 def test_words_of_64_bits(learner):
     """Words of 64 bits come in, and words of 64 bits must go out. Where does your module make something else of them?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2, dtype=torch.float64))
+    _expect_positions(learner, _one_pair, torch.zeros(1, 3, 2, dtype=torch.float64))
 
 
 @visible("dtype")
 def test_words_of_16_bits(learner):
     """Words of 16 bits come in, and words of 16 bits must go out. Where does your module make something else of them?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 3, 2, dtype=torch.float16))
+    _expect_positions(learner, _one_pair, torch.zeros(1, 3, 2, dtype=torch.float16))
 
 
 @visible("dtype")
 def test_the_thousandth_word_in_16_bits(learner):
-    """The words are `bfloat16`, in which 999 is rounded to 1000. What must happen first: counting the places, or going over to the words' dtype?"""
-    _expect_places(learner, _one_hand, torch.zeros(1, 1000, 2, dtype=torch.bfloat16))
+    """The words are `bfloat16`, in which 999 is rounded to 1000. What must happen first: counting the positions, or going over to the words' dtype?"""
+    _expect_positions(learner, _one_pair, torch.zeros(1, 1000, 2, dtype=torch.bfloat16))
 
 
 @visible("dtype")
@@ -152,7 +152,7 @@ def test_words_of_one_dtype_after_another(learner):
 
 @visible("training")
 def test_nothing_in_the_module_is_trained(learner):
-    """The clocks are computed, and an optimiser that turned them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
+    """The encodings are computed, and an optimiser that changed them would spoil them. How does a module know that a tensor of its own is not to be trained?"""
     came = learner.AddPositions(2, 5).trained(torch.zeros(3, 5, 2))
     expect_trained(came, 0)
 
@@ -164,12 +164,12 @@ def test_gradient_reaches_the_words(learner, draw):
 
 
 @visible("learned")
-def test_table_of_three_places(learner):
+def test_table_of_three_positions(learner):
     """Word 0 of every sentence gets vector 0, word 1 vector 1, and a shorter sentence leaves the rest. Which rows of the table does a sentence need?"""
     table, x = torch.tensor([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]]), torch.arange(12.0).reshape(2, 3, 2)
     module = _learned(learner, table)
-    expect(module(x), x + table, "words with places")
-    expect(module(x[:, :2]), x[:, :2] + table[:2], "two words with places")
+    expect(module(x), x + table, "words with positions")
+    expect(module(x[:, :2]), x[:, :2] + table[:2], "two words with positions")
 
 
 @visible("learned")
@@ -177,7 +177,7 @@ def test_words_stay_as_they_were(learner, draw):
     """Others still need the words, which were transposed, and what made them is to learn. Does your code mind their order in memory, write into them, or cut them off the graph?"""
     module, x = _learned(learner, torch.arange(6.0).reshape(3, 2)), draw(2, 3, 2)
     _expect_same_words(module, x)
-    expect(module.unchanged(x), module(x), "words with places")
+    expect(module.unchanged(x), module(x), "words with positions")
     expect_gradients(module, ["x"], x, draw=draw)
 
 
@@ -185,7 +185,7 @@ def test_words_stay_as_they_were(learner, draw):
 def test_table_of_64_bits(learner):
     """The module was turned to 64 bits, and so were the words. Where do your steps go over to 32 bits?"""
     table, x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2) / 3, torch.ones(2, 3, 2, dtype=torch.float64)
-    expect(_learned(learner, table)(x), x + table, "words with places")
+    expect(_learned(learner, table)(x), x + table, "words with positions")
 
 
 @visible("learned_trains")
@@ -196,50 +196,50 @@ def test_every_number_of_the_table_learns(learner, draw):
 
 
 @visible("learned_refuses")
-def test_four_words_for_three_places(learner):
-    """Nothing was learned for a fourth place. What should a caller be told, and by which error, when a sentence is longer than the table?"""
+def test_four_words_for_three_positions(learner):
+    """Nothing was learned for a fourth position. What should a caller be told, and by which error, when a sentence is longer than the table?"""
     expect(_refusal(learner.LearnedPositions(3, 2), torch.zeros(1, 4, 2)), REFUSED, "error")
 
 
 @visible("device")
-def test_places_on_another_device(learner, draw):
+def test_positions_on_another_device(learner, draw):
     """The module was moved to another device, such as a GPU, and the words are there too. Where does its table lie?"""
     x = draw(3, 5, 6)
     expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 5, 6))
 
 
 @visible("device")
-def test_more_places_on_another_device(learner, draw):
-    """The module was moved to another device, and the sentence is longer than its table. Where do the other places lie?"""
+def test_more_positions_on_another_device(learner, draw):
+    """The module was moved to another device, and the sentence is longer than its table. Where do the encodings of the other positions lie?"""
     x = draw(3, 11, 6)
     expect_device(learner, lambda there: there.AddPositions(6, 7)(x), (3, 11, 6))
 
 
 @visible("device")
-def test_learned_places_on_another_device(learner, draw):
+def test_learned_positions_on_another_device(learner, draw):
     """The module was moved to another device, such as a GPU, and the words are there too. Which tensor did not move along, or is made on the CPU?"""
     x = draw(2, 5, 3)
     expect_device(learner, lambda there: there.LearnedPositions(7, 3)(x), (2, 5, 3))
 
 
-def _one_hand(places) -> torch.Tensor:
-    """Return a row for each place: the tip of a hand that turns by one radian a word."""
-    t = torch.tensor(list(places), dtype=torch.float64)
+def _one_pair(positions) -> torch.Tensor:
+    """Return a row for each position at width 2, where the one pair has a frequency of one radian per position."""
+    t = torch.tensor(list(positions), dtype=torch.float64)
     return torch.stack([t.sin(), t.cos()], dim=1).float()
 
 
-def _two_hands(places) -> torch.Tensor:
-    """Return a row for each place at width 4, where the second hand turns by a hundredth of a radian a word."""
-    t = torch.tensor(list(places), dtype=torch.float64)
+def _two_pairs(positions) -> torch.Tensor:
+    """Return a row for each position at width 4, where the second pair has a frequency of a hundredth of a radian per position."""
+    t = torch.tensor(list(positions), dtype=torch.float64)
     return torch.stack([t.sin(), t.cos(), (t / 100).sin(), (t / 100).cos()], dim=1).float()
 
 
-def _expect_place_ten_thousand(came) -> None:
-    angles = [FAR ** (1 - hand / HANDS) for hand in range(HANDS)]
+def _expect_position_ten_thousand(came) -> None:
+    angles = [FAR ** (1 - pair / PAIRS) for pair in range(PAIRS)]
     expected = torch.tensor([[f(angle) for angle in angles for f in (math.sin, math.cos)]])
     same_kind = isinstance(came, torch.Tensor) and (came.shape, came.dtype) == (expected.shape, expected.dtype)
     with known_by("the first digits are right", holds=same_kind and torch.allclose(came, expected, atol=0.05)):
-        expect(came, expected, "place 10,000")
+        expect(came, expected, "position 10,000")
 
 
 def _in_32_bits(came):
@@ -247,71 +247,71 @@ def _in_32_bits(came):
     return came.float() if isinstance(came, torch.Tensor) and came.dtype.is_floating_point else came
 
 
-def _led(places: torch.Tensor, rotation) -> torch.Tensor:
-    """Return the places to which the matrix on their right leads."""
-    width = places.shape[-1]
+def _led(positions: torch.Tensor, rotation) -> torch.Tensor:
+    """Return the positions to which the matrix on their right leads."""
+    width = positions.shape[-1]
     expect(tuple(rotation.shape), (width, width), "shape of the matrix")
-    return _in_32_bits(places) @ _in_32_bits(rotation)
+    return _in_32_bits(positions) @ _in_32_bits(rotation)
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one.double(), other.double(), atol=1e-4)
 
 
-def _expect_places(learner, clocks, *sentences, max_length: int | None = None, start: int = 0) -> None:
-    """Return None if one module gives every word of each sentence its place.
+def _expect_positions(learner, encoding_of, *sentences, max_length: int | None = None, start: int = 0) -> None:
+    """Return None if one module gives every word of each sentence its position.
 
-    That is the right one, or else the one of the learner's own clocks: what they show is asked by other checks.
+    Its encoding is the right one, or else the learner's own: what that holds is asked by other checks.
     """
     d_model, starts = sentences[0].shape[-1], [start] if start else []
     rows = [range(start, start + words.shape[-2]) for words in sentences]
     module = learner.AddPositions(d_model, max_length or rows[0].stop)
     sums = [module(words, *starts) for words in sentences]
     try:
-        for came, words, places in zip(sums, sentences, rows):
-            _expect_sum(came, words, clocks(places))
+        for came, words, positions in zip(sums, sentences, rows):
+            _expect_sum(came, words, encoding_of(positions))
     except Wrong as wrong:
-        for came, words, places, mine in zip(sums, sentences, rows, _own_clocks(learner, rows, d_model)):
+        for came, words, positions, mine in zip(sums, sentences, rows, _own_encodings(learner, rows, d_model)):
             if mine is None or not _passes(came, words, mine):
-                _expect_sum(came, words, clocks(places))
+                _expect_sum(came, words, encoding_of(positions))
         learner.excuse(wrong, "place", "odd", "far")
 
 
-def _own_clocks(learner, rows: list[range], d_model: int) -> list:
-    """Return the learner's own clocks for each sentence, or None where there are none that could be added."""
+def _own_encodings(learner, rows: list[range], d_model: int) -> list:
+    """Return the learner's own encodings for each sentence, or None where there are none that could be added."""
     try:
-        tables = [table for table, _ in learner.sinusoidal_encoding.measured(*((places.stop, d_model) for places in rows))]
+        tables = [table for table, _ in learner.sinusoidal_encoding.measured(*((positions.stop, d_model) for positions in rows))]
     except Stopped:
         return [None] * len(rows)
-    return [_clocks_in(table, places, d_model) for table, places in zip(tables, rows)]
+    return [_encoding_in(table, positions, d_model) for table, positions in zip(tables, rows)]
 
 
-def _clocks_in(table, places: range, d_model: int):
-    """Return the rows of these places, in 32 bits, or None where places next to each other can't be told apart."""
-    if not isinstance(table, torch.Tensor) or not table.dtype.is_floating_point or table.shape != (places.stop, d_model):
+def _encoding_in(table, positions: range, d_model: int):
+    """Return the rows of these positions, in 32 bits, or None where positions next to each other can't be told apart."""
+    if not isinstance(table, torch.Tensor) or not table.dtype.is_floating_point or table.shape != (positions.stop, d_model):
         return None
-    rows = table[places.start :].float()
+    rows = table[positions.start :].float()
     return rows if rows.isfinite().all() and rows.diff(dim=0).any(-1).all() else None
 
 
-def _passes(came, words: torch.Tensor, clocks: torch.Tensor) -> bool:
+def _passes(came, words: torch.Tensor, encoding: torch.Tensor) -> bool:
     try:
-        _expect_sum(came, words, clocks)
+        _expect_sum(came, words, encoding)
     except Wrong:
         return False
     return True
 
 
-def _expect_sum(came, words: torch.Tensor, clocks: torch.Tensor) -> None:
-    """Return None if words and clocks were added, in the words' dtype; 64 bits need hold no more digits than 32."""
+def _expect_sum(came, words: torch.Tensor, encoding: torch.Tensor) -> None:
+    """Return None if words and encodings were added, in the words' dtype; 64 bits need hold no more digits than 32."""
     if words.dtype == torch.float64 and isinstance(came, torch.Tensor) and came.dtype == words.dtype:
         came, words = came.float(), words.float()
-    expect(came, (words.float() + clocks).to(words.dtype), "words with places")
+    expect(came, (words.float() + encoding).to(words.dtype), "words with positions")
 
 
 def _expect_same_words(module, x) -> None:
     """Return None if the module makes the same of words that lie otherwise in memory."""
-    expect(module.strided(x), module(x), "words with places")
+    expect(module.strided(x), module(x), "words with positions")
 
 
 def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
@@ -319,14 +319,14 @@ def _expect_dtypes_in_turn(learner, *dtypes: torch.dtype) -> None:
     sentences = [torch.zeros(1, 300, 2, dtype=dtype) for dtype in dtypes]
     expected = [learner.AddPositions(2, 300)(words) for words in sentences]
     module = learner.AddPositions(2, 300)
-    for words, places in zip(sentences, expected):
-        expect(module(words), places, "words with places")
+    for words, positions in zip(sentences, expected):
+        expect(module(words), positions, "words with positions")
 
 
 def _expect_words_alone(module, x, draw, true=None) -> None:
     """Return None if a gradient finds the words, and they stay what they were; `true` is a module whose gradients are right."""
-    expect(module.unchanged(x + 1), module(x + 1), "words with places")
-    expect(tuple(module(x).shape), tuple(x.shape), "shape of the words with places")
+    expect(module.unchanged(x + 1), module(x + 1), "words with positions")
+    expect(tuple(module(x).shape), tuple(x.shape), "shape of the words with positions")
     expect_gradients(module, ["x"], x, draw=draw, true=true)
 
 

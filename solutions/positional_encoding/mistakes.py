@@ -6,10 +6,10 @@ from torch import nn
 
 
 class exponent_of_the_column:
-    """The exponent counted columns, so a sine and its cosine turn at different speeds."""
+    """The exponent counted columns, so a sine and its cosine have different frequencies."""
 
     fails = ["place", "odd", "far"]
-    hint = "Columns 2i and 2i + 1 are the tip of one hand. Which of the two numbers may stand in the exponent for both?"
+    hint = "Columns 2i and 2i + 1 are the sine and the cosine of one angle. Which of the two numbers may stand in the exponent for both?"
 
     def sinusoidal_encoding(length, d_model):
         columns = torch.arange(d_model, dtype=torch.float64)
@@ -18,10 +18,10 @@ class exponent_of_the_column:
 
 
 class exponent_of_each_column:
-    """The exponent was column / d_model for sines and cosines alike, so a cosine turns more slowly than the sine beside it."""
+    """The exponent was column / d_model for sines and cosines alike, so a cosine has a lower frequency than the sine beside it."""
 
     fails = ["place", "odd", "far"]
-    hint = "Columns 2i and 2i + 1 are the tip of one hand, whose exponent is 2i / d_model. What does column 3 get?"
+    hint = "Columns 2i and 2i + 1 are one dimension pair, whose exponent is 2i / d_model. What does column 3 get?"
 
     def sinusoidal_encoding(length, d_model):
         columns = torch.arange(d_model, dtype=torch.float64)
@@ -30,52 +30,52 @@ class exponent_of_each_column:
 
 
 class exponent_cut_to_a_whole_number:
-    """The exponent 2i / d_model was cut to a whole number, so every hand turns at the speed of the first."""
+    """The exponent 2i / d_model was cut to a whole number, so every dimension pair has the frequency of the first."""
 
     fails = ["place", "odd", "far"]
-    hint = "What is 2 // 4, and what is 2 / 4? How fast does the second hand turn then?"
+    hint = "What is 2 // 4, and what is 2 / 4? Which frequency does the second dimension pair get then?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model).double() // 2
-        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * hands // d_model)
+        pairs = torch.arange(d_model).double() // 2
+        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * pairs // d_model)
         return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos()).float()
 
 
 class exponent_without_its_two:
-    """The exponent was i / d_model for hand i, half of what it should be, so the slow hands are too fast."""
+    """The exponent was i / d_model for dimension pair i, half of what it should be, so the low frequencies are too high."""
 
     fails = ["place", "odd", "far"]
-    hint = "Hand i stands in column 2i. Which of the two numbers is divided by d_model?"
+    hint = "Pair i begins in column 2i. Which of the two numbers is divided by d_model?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
-        angles = torch.arange(length, dtype=torch.float64)[:, None] / 10000 ** (hands / d_model)
+        pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+        angles = torch.arange(length, dtype=torch.float64)[:, None] / 10000 ** (pairs / d_model)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model].float()
 
 
-class slowest_hand_at_the_base:
-    """The speeds were spread so that the last hand turns by 1 / 10000; the formula's last hand is a little faster."""
+class lowest_frequency_at_the_base:
+    """The frequencies were spread so that the last one is 1 / 10000; the formula's last frequency is a little higher."""
 
     fails = ["place", "odd", "far"]
-    hint = "With d_model 4 there are two hands. What does the formula give for i = 1, and is it 1 / 10000?"
+    hint = "With d_model 4 there are two frequencies. What does the formula give for i = 1, and is it 1 / 10000?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = (d_model + 1) // 2
-        step = math.log(10000) / max(hands - 1, 1)
-        speeds = torch.exp(-step * torch.arange(hands, dtype=torch.float64))
-        angles = torch.arange(length, dtype=torch.float64)[:, None] * speeds
+        pairs = (d_model + 1) // 2
+        step = math.log(10000) / max(pairs - 1, 1)
+        frequencies = torch.exp(-step * torch.arange(pairs, dtype=torch.float64))
+        angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model].float()
 
 
 class exponent_without_its_minus:
-    """Places were multiplied by the power of 10000 where they are divided by it, so each hand is faster than the one before."""
+    """Positions were multiplied by the power of 10000 where they are divided by it, so each frequency is higher than the one before."""
 
     fails = ["place", "odd", "far"]
-    hint = "Should the second hand turn by more than the first from word to word, or by less?"
+    hint = "From one position to the next, should the angle of the second pair grow by more than that of the first, or by less?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
-        angles = torch.arange(length, dtype=torch.float64)[:, None] * 10000 ** (2 * hands / d_model)
+        pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+        angles = torch.arange(length, dtype=torch.float64)[:, None] * 10000 ** (2 * pairs / d_model)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model].float()
 
 
@@ -83,11 +83,11 @@ class all_sines_first:
     """All sines stand on the left and all cosines on the right. Some papers do so; here a sine and its cosine are neighbours."""
 
     fails = ["place", "odd", "far"]
-    hint = "Which two columns belong to hand 0?"
+    hint = "Which two columns belong to dimension pair 0?"
 
     def sinusoidal_encoding(length, d_model):
-        speeds = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
-        angles = torch.arange(length).double()[:, None] * speeds
+        frequencies = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
+        angles = torch.arange(length).double()[:, None] * frequencies
         return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d_model].float()
 
 
@@ -95,11 +95,11 @@ class sine_and_cosine_swapped:
     """Cosines stand in the even columns and sines in the odd ones."""
 
     fails = ["place", "odd", "far"]
-    hint = "At place 0 every hand points to twelve. How far right is its tip, how far up, and which of the two comes first?"
+    hint = "At position 0 every angle is 0. What is its sine, what is its cosine, and which of the two comes first?"
 
     def sinusoidal_encoding(length, d_model):
-        speeds = 10000.0 ** (-torch.arange(0, d_model + 1, 2).double() / d_model)
-        angles = torch.arange(length).double()[:, None] * speeds
+        frequencies = 10000.0 ** (-torch.arange(0, d_model + 1, 2).double() / d_model)
+        angles = torch.arange(length).double()[:, None] * frequencies
         encoding = torch.zeros(length, d_model)
         encoding[:, 0::2] = angles.cos()[:, : (d_model + 1) // 2]
         encoding[:, 1::2] = angles.sin()[:, : d_model // 2]
@@ -110,49 +110,49 @@ class sines_only:
     """The odd columns hold the sine again where the cosine belongs."""
 
     fails = ["place", "odd", "far"]
-    hint = "A sine alone can't tell a hand at one o'clock from a hand at five. Which number does?"
+    hint = "A sine alone can't tell an angle of 30 degrees from one of 150. Which number does?"
 
     def sinusoidal_encoding(length, d_model):
-        speeds = 10000.0 ** (-2 * (torch.arange(d_model) // 2).double() / d_model)
-        return torch.sin(torch.arange(length).double()[:, None] * speeds).float()
+        frequencies = 10000.0 ** (-2 * (torch.arange(d_model) // 2).double() / d_model)
+        return torch.sin(torch.arange(length).double()[:, None] * frequencies).float()
 
 
-class place_zero_left_empty:
-    """Place 0 got a row of zeros, as if it were kept for filler."""
+class position_zero_left_empty:
+    """Position 0 got a row of zeros, as if it were kept for filler."""
 
     fails = ["place"]
-    hint = "Both hands of place 0 point to twelve. Is the tip of a hand there at (0, 0)?"
+    hint = "Every angle of position 0 is 0. Are its sine and its cosine both 0?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model).double() // 2
-        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model).double() // 2
+        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * pairs / d_model)
         encoding = torch.zeros(length, d_model)
         encoding[1:, 0::2] = angles.sin()[1:, 0::2].float()
         encoding[1:, 1::2] = angles.cos()[1:, 1::2].float()
         return encoding
 
 
-class places_from_one:
-    """Places were counted from 1."""
+class positions_from_one:
+    """Positions were counted from 1."""
 
     fails = ["place", "odd", "far"]
     hint = "What is the sine of 0, and which word's row should begin with it?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model).double() // 2
-        angles = torch.arange(1, length + 1).double()[:, None] / 10000.0 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model).double() // 2
+        angles = torch.arange(1, length + 1).double()[:, None] / 10000.0 ** (2 * pairs / d_model)
         return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos()).float()
 
 
-class places_as_shares_of_the_length:
-    """Places were divided by the length, so the same place has another clock in every sentence."""
+class positions_as_shares_of_the_length:
+    """Positions were divided by the length, so the same position has another encoding in sentences of another length."""
 
     fails = ["place", "odd", "far", "lengths"]
-    hint = "Is the second word's clock to change because a tenth word is said?"
+    hint = "Should the encoding of the second word change because a tenth word is said?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model).double() // 2
-        angles = torch.arange(length).double()[:, None] / length / 10000.0 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model).double() // 2
+        angles = torch.arange(length).double()[:, None] / length / 10000.0 ** (2 * pairs / d_model)
         return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos()).float()
 
 
@@ -160,11 +160,11 @@ class an_axis_for_the_batch:
     """The table came with an axis for the batch in front, which is not its own."""
 
     fails = ["place", "odd", "far", "add", "lengths", "start"]
-    hint = "A clock depends on the place only. Who adds an axis, and is it needed where shapes are lined up from the right?"
+    hint = "An encoding depends on the position only. Who adds an axis, and is it needed where shapes are lined up from the right?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model).double() // 2
-        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model).double() // 2
+        angles = torch.arange(length).double()[:, None] / 10000.0 ** (2 * pairs / d_model)
         return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos()).float().unsqueeze(0)
 
 
@@ -196,14 +196,14 @@ class odd_width_refused:
 
 
 class odd_width_loses_a_column:
-    """At an odd width only whole hands were made, and the last column is missing."""
+    """At an odd width only whole dimension pairs were made, and the last column is missing."""
 
     fails = ["odd"]
-    hint = "How many numbers must a place have so that it can be added to a word of 5?"
+    hint = "How many numbers must an encoding have so that it can be added to a word of 5?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model // 2, dtype=torch.float64)
-        angles = torch.arange(length).double()[:, None] / 10000 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model // 2, dtype=torch.float64)
+        angles = torch.arange(length).double()[:, None] / 10000 ** (2 * pairs / d_model)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
 
 
@@ -211,17 +211,17 @@ class odd_width_ends_with_zero:
     """At an odd width the last column was filled with zeros."""
 
     fails = ["odd"]
-    hint = "The last hand has no cosine here. Has it no sine either?"
+    hint = "The last dimension pair has no cosine here. Has it no sine either?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange(d_model // 2, dtype=torch.float64)
-        angles = torch.arange(length).double()[:, None] / 10000 ** (2 * hands / d_model)
+        pairs = torch.arange(d_model // 2, dtype=torch.float64)
+        angles = torch.arange(length).double()[:, None] / 10000 ** (2 * pairs / d_model)
         encoding = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
         return torch.nn.functional.pad(encoding, (0, d_model % 2))
 
 
 class odd_width_rounded_up:
-    """An odd width was made even first, so the speeds are those of a wider clock."""
+    """An odd width was made even first, so the frequencies are those of a wider encoding."""
 
     fails = ["odd"]
     hint = "You cut the column that was too many. Did d_model in the formula become what it was, too?"
@@ -233,10 +233,10 @@ class odd_width_rounded_up:
 
 
 class angles_in_32_bits:
-    """The angles, or the speeds in them, were computed in 32 bits. Those hold seven digits: of thousands of radians too few are left behind the point."""
+    """The angles, or the frequencies in them, were computed in 32 bits. Those hold seven digits: of thousands of radians too few are left behind the point."""
 
     fails = ["far"]
-    hint = "The sine needs to know where on the circle the angle ends. Which dtype have your speeds, and which your angles? (`10000.0 ** t` has the dtype of t.)"
+    hint = "The sine needs to know where on the circle the angle ends. Which dtype have your frequencies, and which your angles? (`10000.0 ** t` has the dtype of t.)"
 
     def sinusoidal_encoding(length, d_model):
         position = torch.arange(length).unsqueeze(1)
@@ -247,15 +247,15 @@ class angles_in_32_bits:
         return encoding
 
 
-class five_thousand_places_at_most:
-    """The rows were taken from a table of 5000 places, so there are no more than that."""
+class five_thousand_positions_at_most:
+    """The rows were taken from a table of 5000 positions, so there are no more than that."""
 
     fails = ["far"]
-    hint = "Where does the number 5000 come from, when the caller says how many places there are?"
+    hint = "Where does the number 5000 come from, when the caller says how many positions there are?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
-        angles = torch.arange(5000, dtype=torch.float64)[:, None] / 10000 ** (2 * hands / d_model)
+        pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+        angles = torch.arange(5000, dtype=torch.float64)[:, None] / 10000 ** (2 * pairs / d_model)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:length, :d_model].float()
 
 
@@ -266,28 +266,28 @@ class result_left_in_64_bits:
     hint = "The angles need 64 bits. What needs them once the sine is taken?"
 
     def sinusoidal_encoding(length, d_model):
-        hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
-        angles = torch.arange(length, dtype=torch.float64)[:, None] / 10000 ** (2 * hands / d_model)
+        pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+        angles = torch.arange(length, dtype=torch.float64)[:, None] / 10000 ** (2 * pairs / d_model)
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-class turn_for_columns:
-    """The matrix turns places that stand as columns on its right. For rows on its left it is the turn back."""
+class rotation_for_columns:
+    """The matrix rotates encodings that stand as columns on its right. For rows on its left it is the rotation back."""
 
     fails = ["turn"]
     hint = "Texts that write M x hold vectors as columns. What becomes of their matrix when vectors are rows?"
 
     def offset_rotation(offset, d_model):
-        speeds = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
-        blocks = [torch.tensor([[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]]) for b in (offset * speeds).tolist()]
+        frequencies = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
+        blocks = [torch.tensor([[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]]) for b in (offset * frequencies).tolist()]
         return torch.block_diag(*blocks)
 
 
-class turn_for_sines_first:
-    """The matrix turns clocks whose sines all stand on the left. Here a sine and its cosine are neighbours."""
+class rotation_for_sines_first:
+    """The matrix is for encodings whose sines all stand on the left. Here a sine and its cosine are neighbours."""
 
     fails = ["turn"]
-    hint = "Which two columns hold the tip of hand 0, and which two rows of the matrix do they meet?"
+    hint = "Which two columns hold dimension pair 0, and which two rows of the matrix do they meet?"
 
     def offset_rotation(offset, d_model):
         angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
@@ -295,34 +295,34 @@ class turn_for_sines_first:
         return torch.cat([torch.cat([c, -s], dim=1), torch.cat([s, c], dim=1)], dim=0).float()
 
 
-class all_hands_by_one_angle:
-    """Every hand was turned by the same angle, as if all had the speed of the first."""
+class all_pairs_by_one_angle:
+    """Every dimension pair was rotated by the same angle, as if all had the frequency of the first."""
 
     fails = ["turn"]
-    hint = "Two words later, how far has the fast hand gone, and how far the slow one?"
+    hint = "Two words later, by which angle is the pair of the highest frequency rotated, and by which the pair of the lowest?"
 
     def offset_rotation(offset, d_model):
         c, s = math.cos(offset), math.sin(offset)
         return torch.block_diag(*[torch.tensor([[c, -s], [s, c]])] * (d_model // 2))
 
 
-class turn_at_another_speed:
-    """The hands were turned at other speeds than those of the clocks: the exponent counts hands where it should count columns of sines."""
+class rotation_at_other_frequencies:
+    """The dimension pairs were rotated at other frequencies than those of the encoding: the exponent counts pairs where it should count columns of sines."""
 
     fails = ["turn"]
-    hint = "Hand 1 of a clock with d_model 4 turns by 1/100 a word. By how much does your matrix turn it?"
+    hint = "With d_model 4, dimension pair 1 has a frequency of 1/100 radian per position. By how much does your matrix rotate it for each word of the offset?"
 
     def offset_rotation(offset, d_model):
-        speeds = 10000.0 ** (-torch.arange(d_model // 2).double() / d_model)
-        blocks = [torch.tensor([[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]]) for b in (offset * speeds).tolist()]
+        frequencies = 10000.0 ** (-torch.arange(d_model // 2).double() / d_model)
+        blocks = [torch.tensor([[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]]) for b in (offset * frequencies).tolist()]
         return torch.block_diag(*blocks)
 
 
-class turn_in_32_bits:
-    """The angle of the turn was computed in 32 bits, which hold too few digits of thousands of radians."""
+class rotation_in_32_bits:
+    """The angle of the rotation was computed in 32 bits, which hold too few digits of thousands of radians."""
 
     fails = ["turn"]
-    hint = "In which dtype is the offset multiplied by the speeds?"
+    hint = "In which dtype is the offset multiplied by the frequencies?"
 
     def offset_rotation(offset, d_model):
         angles = offset * torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
@@ -335,10 +335,10 @@ class turn_in_32_bits:
 
 
 class no_sign_on_either_sine:
-    """Both sines in a block have the same sign, so the block mirrors and stretches where it should turn."""
+    """Both sines in a block have the same sign, so the block mirrors and stretches where it should rotate."""
 
     fails = ["turn", "back"]
-    hint = "A tip has length 1. Which sign must one of the two sines have so that it keeps this length?"
+    hint = "The pair (sin a, cos a) has length 1. Which sign must one of the two sines in a block have so that it keeps this length?"
 
     def offset_rotation(offset, d_model):
         angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
@@ -346,15 +346,15 @@ class no_sign_on_either_sine:
         return torch.block_diag(*blocks)
 
 
-class turned_word_by_word:
-    """The turn by one word was repeated in a loop, and a loop over a negative number does nothing."""
+class rotated_word_by_word:
+    """The rotation by one word was repeated in a loop, and a loop over a negative number does nothing."""
 
     fails = ["back"]
-    hint = "How often does a loop over range(-3) run? Which angle turns back?"
+    hint = "How often does a loop over range(-3) run? Which angle rotates back?"
 
     def offset_rotation(offset, d_model):
-        speeds = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
-        blocks = [[[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]] for b in speeds.tolist()]
+        frequencies = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
+        blocks = [[[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]] for b in frequencies.tolist()]
         one = torch.block_diag(*(torch.tensor(block, dtype=torch.float64) for block in blocks))
         rotation = torch.eye(d_model, dtype=torch.float64)
         for _ in range(offset):
@@ -375,10 +375,10 @@ class sign_of_the_offset_lost:
 
 
 class no_way_back:
-    """A negative offset was refused, though a hand can be turned back as well as on."""
+    """A negative offset was refused, though a dimension pair can be rotated back as well as on."""
 
     fails = ["back"]
-    hint = "What does a turn by a negative angle do, and do sine and cosine mind?"
+    hint = "What does a rotation by a negative angle do, and do sine and cosine mind?"
 
     def offset_rotation(offset, d_model):
         if offset < 0:
@@ -388,8 +388,8 @@ class no_way_back:
         return torch.block_diag(*blocks)
 
 
-class places_along_the_batch:
-    """Places were counted along the first axis: all words of a sentence got one place, and each sentence another."""
+class positions_along_the_batch:
+    """Positions were counted along the first axis: all words of a sentence got one position, and each sentence another."""
 
     fails = ["add", "lengths", "start", "dtype"]
     hint = "x has the shape (batch, tokens, d_model). What is x.size(0), and which axis holds the words?"
@@ -400,12 +400,12 @@ class places_along_the_batch:
             self.d_model = d_model
 
         def forward(self, x, start=0):
-            places = sinusoidal_encoding(start + x.size(0), self.d_model)[start:, None]
-            return x + places.to(x)
+            positions = sinusoidal_encoding(start + x.size(0), self.d_model)[start:, None]
+            return x + positions.to(x)
 
 
-class places_instead_of_words:
-    """The module returned the places and left the words out."""
+class positions_instead_of_words:
+    """The module returned the encodings and left the words out."""
 
     fails = ["add", "training"]
     hint = "What does a word that meant something mean after this module?"
@@ -422,11 +422,11 @@ class places_instead_of_words:
             return table[start:stop].to(x).expand(x.shape)
 
 
-class places_beside_the_words:
-    """Places were set beside the words, so that each word is twice as wide."""
+class positions_beside_the_words:
+    """Encodings were set beside the words, so that each word is twice as wide."""
 
     fails = ["add", "lengths", "start", "dtype", "training", "device"]
-    hint = "The width stays as it is. How can a word of d_model numbers carry its place without getting wider?"
+    hint = "The width stays as it is. How can a word of d_model numbers carry its position without getting wider?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -444,7 +444,7 @@ class words_made_larger:
     """The words were multiplied by the square root of d_model first, as the Transformer does with its word vectors, but elsewhere."""
 
     fails = ["add"]
-    hint = "What should come back for a word besides the word itself and its place?"
+    hint = "What should come back for a word besides the word itself and its position?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -459,7 +459,7 @@ class words_made_larger:
 
 
 class some_numbers_dropped:
-    """Dropout came along with the places, so some numbers are zero at random and the others too large."""
+    """Dropout came along with the encodings, so some numbers are zero at random and the others too large."""
 
     fails = ["add", "lengths", "start", "dtype"]
     hint = "Was dropout asked for? What should two calls with the same words give?"
@@ -510,8 +510,8 @@ class sentences_unrolled_by_view:
 
         def forward(self, x, start=0):
             stop = start + x.shape[-2]
-            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
-            return (x.view(-1, *x.shape[-2:]) + clocks[start:stop].to(x)).view(x.shape)
+            encoding = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            return (x.view(-1, *x.shape[-2:]) + encoding[start:stop].to(x)).view(x.shape)
 
 
 class words_found_by_their_number:
@@ -528,17 +528,17 @@ class words_found_by_their_number:
 
         def forward(self, x, start=0):
             stop = start + x.shape[-2]
-            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            encoding = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
             axis = list(x.shape).index(x.shape[-2]) - x.ndim
-            places = clocks[start:stop].to(x)
-            return x + (places if axis == -2 else places.unflatten(0, (-1, *[1] * (-2 - axis))))
+            positions = encoding[start:stop].to(x)
+            return x + (positions if axis == -2 else positions.unflatten(0, (-1, *[1] * (-2 - axis))))
 
 
 class whole_table_added:
     """The whole table was added, however many words there were."""
 
     fails = ["lengths", "device"]
-    hint = "A sentence of three words needs three places. Which rows of the table are they?"
+    hint = "A sentence of three words needs three positions. Which rows of the table are they?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -552,10 +552,10 @@ class whole_table_added:
 
 
 class no_further_than_the_table:
-    """The places end where the table does, and a longer sentence finds too few."""
+    """The positions end where the table does, and a longer sentence finds too few."""
 
     fails = ["lengths", "device"]
-    hint = "A formula has a value for every place. What can be done when the table has none?"
+    hint = "A formula has a value for every position. What can be done when the table has none?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -568,7 +568,7 @@ class no_further_than_the_table:
 
 
 class table_begins_again:
-    """Behind the end of the table places were counted from 0 again, so two words of a sentence share one place."""
+    """Behind the end of the table positions were counted from 0 again, so two words of a sentence share one position."""
 
     fails = ["lengths"]
     hint = "Two equal words, `max_length` words apart: can attention tell them apart?"
@@ -580,12 +580,12 @@ class table_begins_again:
             self.register_buffer("table", sinusoidal_encoding(max_length, d_model), persistent=False)
 
         def forward(self, x, start=0):
-            places = torch.arange(start, start + x.shape[-2], device=x.device) % len(self.table)
-            return x + self.table[places].to(x)
+            positions = torch.arange(start, start + x.shape[-2], device=x.device) % len(self.table)
+            return x + self.table[positions].to(x)
 
 
-class last_place_for_all_that_follow:
-    """All words behind the end of the table got the last place of the table."""
+class last_position_for_all_that_follow:
+    """All words behind the end of the table got the last position of the table."""
 
     fails = ["lengths"]
     hint = "In a longer sentence, how would the last word be told from the one before it?"
@@ -597,12 +597,12 @@ class last_place_for_all_that_follow:
             self.register_buffer("table", sinusoidal_encoding(max_length, d_model), persistent=False)
 
         def forward(self, x, start=0):
-            places = torch.arange(start, start + x.shape[-2], device=x.device).clamp(max=len(self.table) - 1)
-            return x + self.table[places].to(x)
+            positions = torch.arange(start, start + x.shape[-2], device=x.device).clamp(max=len(self.table) - 1)
+            return x + self.table[positions].to(x)
 
 
 class table_stretched:
-    """For a longer sentence the table was stretched, so that also the first words got new places."""
+    """For a longer sentence the table was stretched, so that also the first words got new positions."""
 
     fails = ["lengths"]
     hint = "Does the second word stand elsewhere because more words follow?"
@@ -622,10 +622,10 @@ class table_stretched:
 
 
 class first_sentence_remembered:
-    """The table was made for the first sentence and kept, so a longer one that comes later finds too few places."""
+    """The table was made for the first sentence and kept, so a longer one that comes later finds too few positions."""
 
     fails = ["lengths"]
-    hint = "The second sentence has more words than the first. How many places does your table have by then?"
+    hint = "The second sentence has more words than the first. How many positions does your table have by then?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -639,10 +639,10 @@ class first_sentence_remembered:
 
 
 class length_measured_without_start:
-    """Whether the table is long enough was decided by the number of words, as if every sentence began at place 0."""
+    """Whether the table is long enough was decided by the number of words, as if every sentence began at position 0."""
 
     fails = ["lengths"]
-    hint = "A sentence begins at place 6 and has 7 words. Which place does the last word need?"
+    hint = "A sentence begins at position 6 and has 7 words. Which position does the last word need?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -657,10 +657,10 @@ class length_measured_without_start:
 
 
 class start_ignored:
-    """`start` was not used, so every sentence begins at place 0."""
+    """`start` was not used, so every sentence begins at position 0."""
 
     fails = ["start"]
-    hint = "Which row of the table does the first word get if it stands at place 4?"
+    hint = "Which row of the table does the first word get if it stands at position 4?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -674,7 +674,7 @@ class start_ignored:
             return x + table[:tokens].to(x)
 
 
-class start_cuts_places_off:
+class start_cuts_positions_off:
     """The rows end at the number of words, though they begin at `start`: there are too few of them."""
 
     fails = ["start"]
@@ -693,10 +693,10 @@ class start_cuts_places_off:
 
 
 class start_taken_for_a_word:
-    """`start` was read as the first word that gets a place, and the words before it got none."""
+    """`start` was read as the first word that gets a position, and the words before it got none."""
 
     fails = ["start"]
-    hint = "`start` says where the sentence stands. Which words of x have a place then: some, or all?"
+    hint = "`start` says where the sentence stands. Which words of x have a position then: some, or all?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -705,12 +705,12 @@ class start_taken_for_a_word:
 
         def forward(self, x, start=0):
             tokens = x.shape[-2]
-            clocks = nn.functional.pad(sinusoidal_encoding(tokens, self.d_model), (0, 0, min(start, tokens), 0))[:tokens]
-            return x + clocks.to(x)
+            encoding = nn.functional.pad(sinusoidal_encoding(tokens, self.d_model), (0, 0, min(start, tokens), 0))[:tokens]
+            return x + encoding.to(x)
 
 
-class places_keep_their_dtype:
-    """The places kept 32 bits, and the sum of words and places took the larger dtype of the two."""
+class positions_keep_their_dtype:
+    """The encodings kept 32 bits, and the sum of words and encodings took the larger dtype of the two."""
 
     fails = ["dtype"]
     hint = "What dtype has a sum of 16 bits and 32 bits? Who should follow whom?"
@@ -727,8 +727,8 @@ class places_keep_their_dtype:
             return x + table[start:stop].to(x.device)
 
 
-class places_counted_in_the_words_dtype:
-    """Places were counted in the dtype of the words, in which large numbers are rounded: some words share a place."""
+class positions_counted_in_the_words_dtype:
+    """Positions were counted in the dtype of the words, in which large numbers are rounded: some words share a position."""
 
     fails = ["dtype"]
     hint = "Which whole numbers above 256 does bfloat16 have? When is it early enough to go over to it?"
@@ -739,18 +739,18 @@ class places_counted_in_the_words_dtype:
             self.d_model = d_model
 
         def forward(self, x, start=0):
-            places = torch.arange(start, start + x.shape[-2], device=x.device).to(x.dtype).double()
-            hands = torch.arange(self.d_model, device=x.device).double() // 2
-            angles = places[:, None] / 10000.0 ** (2 * hands / self.d_model)
-            clocks = torch.where(torch.arange(self.d_model, device=x.device) % 2 == 0, angles.sin(), angles.cos())
-            return x + clocks.to(x.dtype)
+            positions = torch.arange(start, start + x.shape[-2], device=x.device).to(x.dtype).double()
+            pairs = torch.arange(self.d_model, device=x.device).double() // 2
+            angles = positions[:, None] / 10000.0 ** (2 * pairs / self.d_model)
+            encoding = torch.where(torch.arange(self.d_model, device=x.device) % 2 == 0, angles.sin(), angles.cos())
+            return x + encoding.to(x.dtype)
 
 
 class table_goes_over_to_the_first_words:
     """The table itself was turned into the dtype of the first words, and has lost its digits when longer ones come."""
 
     fails = ["dtype"]
-    hint = "Words of 16 bits came first, and then words of 32. How many digits are left of the places by then?"
+    hint = "Words of 16 bits came first, and then words of 32. How many digits are left of the encodings by then?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -761,8 +761,8 @@ class table_goes_over_to_the_first_words:
         def forward(self, x, start=0):
             stop = start + x.shape[-2]
             self.ready = self.ready.to(x)
-            clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
-            return x + clocks[start:stop].to(x)
+            encoding = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+            return x + encoding[start:stop].to(x)
 
 
 class words_made_32_bits:
@@ -783,7 +783,7 @@ class words_made_32_bits:
             return x.float() + table[start:stop].to(x.device)
 
 
-class clocks_are_trained:
+class encoding_is_trained:
     """The table is a parameter of the module, so an optimiser would change it. (`require_grad` is not the name that torch reads.)"""
 
     fails = ["training"]
@@ -806,7 +806,7 @@ class words_cut_off_the_graph:
     """Everything was computed without gradients, so training can't reach what made the words."""
 
     fails = ["training"]
-    hint = "The clocks need no gradient. Who behind x does?"
+    hint = "The encodings need no gradient. Who behind x does?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -822,10 +822,10 @@ class words_cut_off_the_graph:
 
 
 class words_changed_where_they_lie:
-    """The places were added into x itself, which others may still need, and which autograd refuses for a tensor that is trained."""
+    """The encodings were added into x itself, which others may still need, and which autograd refuses for a tensor that is trained."""
 
     fails = ["training"]
-    hint = "What is the difference between `x += places` and `x + places` for whoever handed you x?"
+    hint = "What is the difference between `x += encoding` and `x + encoding` for whoever handed you x?"
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -877,7 +877,7 @@ class learned_whole_table:
 
 
 class learned_instead_of_words:
-    """The module returned the vectors of the places and left the words out."""
+    """The module returned the vectors of the positions and left the words out."""
 
     fails = ["learned"]
     hint = "What is left of the words after this module?"
@@ -895,10 +895,10 @@ class learned_instead_of_words:
 
 
 class learned_words_made_larger:
-    """The words were multiplied by the square root of d_model before their places were added."""
+    """The words were multiplied by the square root of d_model before the vectors of their positions were added."""
 
     fails = ["learned"]
-    hint = "What should come back for a word besides the word itself and its place?"
+    hint = "What should come back for a word besides the word itself and its position?"
 
     class LearnedPositions(nn.Module):
         def __init__(self, length, d_model):
@@ -912,7 +912,7 @@ class learned_words_made_larger:
             return x * math.sqrt(x.shape[-1]) + self.table[:tokens]
 
 
-class last_learned_place_refused:
+class last_learned_position_refused:
     """A sentence as long as the table was refused, though there is a vector for each of its words."""
 
     fails = ["learned", "learned_trains"]
@@ -944,7 +944,7 @@ class learned_words_changed_where_they_lie:
         def forward(self, x):
             tokens, length = x.shape[-2], len(self.table)
             if tokens > length:
-                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+                raise ValueError(f"a sentence of {tokens} words, but only {length} positions were learned")
             x += self.table[:tokens]
             return x
 
@@ -963,7 +963,7 @@ class learned_sentences_unrolled_by_view:
         def forward(self, x):
             tokens, length = x.shape[-2], len(self.table)
             if tokens > length:
-                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+                raise ValueError(f"a sentence of {tokens} words, but only {length} positions were learned")
             return (x.view(-1, *x.shape[-2:]) + self.table[:tokens]).view(x.shape)
 
 
@@ -1017,7 +1017,7 @@ class learned_words_off_the_graph:
         def forward(self, x):
             tokens, length = x.shape[-2], len(self.table)
             if tokens > length:
-                raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+                raise ValueError(f"a sentence of {tokens} words, but only {length} positions were learned")
             return x.detach() + self.table[:tokens]
 
 
@@ -1025,7 +1025,7 @@ class refusal_left_to_torch:
     """A sentence that is too long was left for the addition to complain about."""
 
     fails = ["learned_refuses"]
-    hint = "Would a caller understand from two sizes that don't match that a place was never learned? And what if the table has one row?"
+    hint = "Would a caller understand from two sizes that don't match that a position was never learned? And what if the table has one row?"
 
     class LearnedPositions(nn.Module):
         def __init__(self, length, d_model):
@@ -1037,7 +1037,7 @@ class refusal_left_to_torch:
 
 
 class words_cut_off_silently:
-    """Words for which there is no place were cut off without a word."""
+    """Words for which there is no position were cut off without a word."""
 
     fails = ["learned_refuses"]
     hint = "Who would notice that the end of the sentence is missing? Should the module go on, or stop?"
@@ -1072,7 +1072,7 @@ class learned_table_begins_again:
     """Behind the end of the table its rows were used a second time."""
 
     fails = ["learned_refuses"]
-    hint = "Was anything learned about the place after the last? Who would notice that it was made up?"
+    hint = "Was anything learned about the position after the last? Who would notice that it was made up?"
 
     class LearnedPositions(nn.Module):
         def __init__(self, length, d_model):
@@ -1120,7 +1120,7 @@ class longer_table_on_the_cpu:
 
 
 class table_made_anew_on_the_cpu:
-    """The places are computed in every call, on the CPU, and added as they are."""
+    """The encodings are computed in every call, on the CPU, and added as they are."""
 
     fails = ["device"]
     hint = "Your own function makes its table on the CPU. Who moves it to the words?"
@@ -1134,8 +1134,8 @@ class table_made_anew_on_the_cpu:
             return x + sinusoidal_encoding(start + x.shape[-2], self.d_model)[start:].to(x.dtype)
 
 
-class learned_places_counted_on_the_cpu:
-    """The places whose vectors are looked up were counted on the CPU."""
+class learned_positions_counted_on_the_cpu:
+    """The positions whose vectors are looked up were counted on the CPU."""
 
     fails = ["device"]
     hint = "An embedding is asked where its table lies. Where does `torch.arange` count?"

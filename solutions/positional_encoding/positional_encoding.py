@@ -15,9 +15,9 @@
 # %% [markdown]
 # # Positional encoding
 #
-# Attention without places sees a bag of words, so each word must carry its place. You write the clocks that tell it,
-# the turn that leads from one place to another, and two modules that add places to words: one whose places are computed,
-# and one whose places are learned. The chapter *positional encoding* has the ideas.
+# Attention without positions sees a bag of words, so each word must carry its position. You write the sines and cosines that encode it,
+# the rotation that leads from one position to another, and two modules that add positions to words: one whose encodings are computed,
+# and one whose encodings are learned. The chapter *positional encoding* has the ideas.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Where you are stuck, `hint("place")` opens the first of three hints for that check. Hints cost nothing.
@@ -35,45 +35,49 @@ from torch import Tensor, nn
 from check import check, hint
 
 # %% [markdown]
-# ## A clock for every place
+# ## Sines and cosines for every position
 #
-# Place $t$ gets a row of `d_model` numbers. Hand $i$ of its clock fills two neighbours, and both turn at one speed:
+# Position $t$ gets a row of `d_model` numbers, its encoding (PE). Columns $2i$ and $2i + 1$ are **dimension pair** $i$: the sine and the
+# cosine of one angle, which is $t$ times the **frequency** of the pair (an angular frequency, $10000^{-2i/d_{\text{model}}}$ radians
+# per position):
 #
 # $$
 # \begin{aligned}
-# \text{place}_{t,\,2i} &= \sin\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right) \\[1ex]
-# \text{place}_{t,\,2i+1} &= \cos\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
+# \text{PE}_{t,\,2i} &= \sin\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right) \\[1ex]
+# \text{PE}_{t,\,2i+1} &= \cos\!\left(t \,/\, 10000^{2i/d_{\text{model}}}\right)
 # \end{aligned}
 # $$
 #
-# * Places are counted from 0. Example: with `d_model` 4, place 1 is $(0.8415, 0.5403, 0.0100, 1.0000)$.
-# * `d_model` may be odd: the last hand then has its sine only, and the formula is the same.
-# * The result has the dtype `torch.float32` and is right to four decimals, at place 10,000 too.
+# You may picture the pairs as the hands of a clock: each goes round at a rate of its own, and together they tell the position.
+#
+# * Positions are counted from 0. Example: with `d_model` 4, position 1 is $(0.8415, 0.5403, 0.0100, 1.0000)$.
+# * `d_model` may be odd: the last dimension pair then has only its sine, and the formula is the same.
+# * The result has the dtype `torch.float32` and is right to four decimals, at position 10,000 too.
 #
 # ```shapes
-# places [3 places, 4 d_model] {0 1 0 1 / 0.84 0.54 0.01 1 / 0.91 -0.42 0.02 1}
+# encoding [3 positions, 4 d_model] {0 1 0 1 / 0.84 0.54 0.01 1 / 0.91 -0.42 0.02 1}
 # ```
 
 
 # %% answer="clocks"
 def sinusoidal_encoding(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
-    """Return a row for each place: the sine and the cosine of each hand of its clock."""
+    """Return a row for each position: the sine and the cosine of its angle in each dimension pair."""
     ### BEGIN SOLUTION
-    hands = torch.arange((d_model + 1) // 2, dtype=torch.float64)
-    # Thousands of radians leave 32 bits no digits for where the hand points: the angles need 64.
-    turned = torch.outer(torch.arange(length).double(), 10_000.0 ** (-2 * hands / d_model))
+    pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+    # Thousands of radians leave 32 bits no digits to say where on the circle they end: the angles need 64.
+    angles = torch.outer(torch.arange(length).double(), 10_000.0 ** (-2 * pairs / d_model))
     encoding = torch.empty(length, d_model)
-    encoding[:, 0::2] = turned.sin()
-    encoding[:, 1::2] = turned.cos()[:, : d_model // 2]  # at an odd width the last sine stands alone
+    encoding[:, 0::2] = angles.sin()
+    encoding[:, 1::2] = angles.cos()[:, : d_model // 2]  # at an odd width the last sine stands alone
     return encoding
     ### END SOLUTION
 
 
 # %% [markdown] tags=["hints"]
-# 1. How many hands has a clock of width 4, and which two columns does hand 1 fill?
-# 2. Make a table of angles first, with a row for each place and a column for each *hand*: place times speed. Its sines go
-#    to the even columns and its cosines to the odd ones.
-# 3. Hand $i$ has the speed 10000 to the power of $-2i/d_{\text{model}}$. The slice `0::2` of the columns takes the even
+# 1. How many dimension pairs are there at width 4, and which two columns does pair 1 fill?
+# 2. Make a table of angles first, with a row for each position and a column for each *pair*: position times frequency. Its
+#    sines go to the even columns and its cosines to the odd ones.
+# 3. Pair $i$ has the frequency 10000 to the power of $-2i/d_{\text{model}}$. The slice `0::2` of the columns takes the even
 #    ones, `1::2` the odd ones.
 
 # %% check="place" points=2
@@ -86,7 +90,7 @@ check("odd")
 # 1. Of five columns, how many are even and how many are odd, if they are counted from 0?
 # 2. There is one sine more than there are cosines. `d_model` is still 5 in the formula, whatever you do to make the
 #    table.
-# 3. Count the hands as half the width, rounded *up*, and leave out the last hand's cosine when the odd columns are
+# 3. Count the pairs as half the width, rounded *up*, and leave out the last pair's cosine when the odd columns are
 #    filled.
 
 # %% check="far" points=2
@@ -94,49 +98,50 @@ check("far")
 
 # %% [markdown] tags=["hints"]
 # 1. An angle is 5623.4, and a number in 32 bits has seven digits. How many of them are behind the point?
-# 2. Too few, since the hand has turned hundreds of times. The angles need 64 bits, from the speeds on; only their sines
-#    and cosines may be short.
-# 3. Make the places and the hands with `dtype=torch.float64`, and round once, at the very end. Filling a table of
+# 2. Too few, since the angle has gone round the circle hundreds of times. The angles need 64 bits, from the frequencies on;
+#    only their sines and cosines may be short.
+# 3. Make the positions and the pairs with `dtype=torch.float64`, and round once, at the very end. Filling a table of
 #    `float32` does that by itself.
 
 # %% [markdown]
-# ## A turn for every offset
+# ## A rotation for every offset
 #
-# One matrix leads from any place to the place `offset` words later. A place is a row, and the matrix stands on its right:
+# One matrix leads from the encoding of any position to that of the position `offset` words later: a rotation of each dimension pair by
+# the offset times its frequency. An encoding is a row, and the matrix stands on its right:
 #
 # $$
-# \text{place}_{t + \text{offset}} = \text{place}_t \, M_{\text{offset}} \quad \text{for every } t
+# \text{PE}_{t + \text{offset}} = \text{PE}_t \, M_{\text{offset}} \quad \text{for every } t
 # $$
 #
-# * Example: with `d_model` 2 and `offset` 1, place 0 is $(0, 1)$, and $(0, 1) \, M_1 = (0.8415, 0.5403)$, which is place 1.
+# * Example: with `d_model` 2 and `offset` 1, position 0 is $(0, 1)$, and $(0, 1) \, M_1 = (0.8415, 0.5403)$, which is position 1.
 # * A negative offset leads back. `offset` may be thousands of words.
-# * `d_model` is even here: a sine without its cosine can't be turned.
+# * `d_model` is even here: a sine without its cosine can't be rotated.
 #
 # ```shapes
-# place 0 [1 place, 2 d_model] {0 1} @ turn by 1 [2 d_model, 2 d_model] = place 1 [1 place, 2 d_model] {0.84 0.54}
+# position 0 [1 position, 2 d_model] {0 1} @ rotation by 1 [2 d_model, 2 d_model] = position 1 [1 position, 2 d_model] {0.84 0.54}
 # ```
 
 
 # %% answer="turn"
 def offset_rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
-    """Return the matrix that, on the right of any place, gives the place `offset` words later."""
+    """Return the matrix that, on the right of any position's encoding, gives that of the position `offset` words later."""
     ### BEGIN SOLUTION
     sines = torch.arange(0, d_model, 2)  # the columns; the cosine of each stands next to it
-    turned = offset * 10_000.0 ** (-sines.double() / d_model)
-    rotation = turned.cos().repeat_interleave(2).diag()
-    rotation[sines, sines + 1] = -turned.sin()
-    rotation[sines + 1, sines] = turned.sin()
+    angles = offset * 10_000.0 ** (-sines.double() / d_model)
+    rotation = angles.cos().repeat_interleave(2).diag()
+    rotation[sines, sines + 1] = -angles.sin()
+    rotation[sines + 1, sines] = angles.sin()
     return rotation.float()
     ### END SOLUTION
 
 
 # %% [markdown] tags=["hints"]
-# 1. A hand shows $(\sin a, \cos a)$. What are $\sin(a + b)$ and $\cos(a + b)$, written with the sines and cosines of $a$
-#    and $b$?
+# 1. A dimension pair holds $(\sin a, \cos a)$. What are $\sin(a + b)$ and $\cos(a + b)$, written with the sines and
+#    cosines of $a$ and $b$?
 # 2. Each of the two is a sum of two products, so a block of 2 by 2 makes them from the row $(\sin a, \cos a)$ on its
-#    left. Each hand has a block of its own on the diagonal; everything else is 0.
+#    left. Each pair has a block of its own on the diagonal; everything else is 0.
 # 3. The first column of a block makes the new sine: $\cos b$ above $\sin b$. Work out the second column in the same way,
-#    with its one minus. For hand $i$, $b$ is the offset times its speed, in 64 bits.
+#    with its one minus. For pair $i$, $b$ is the offset times its frequency, in 64 bits.
 
 # %% check="turn" points=3
 check("turn")
@@ -147,35 +152,35 @@ check("back")
 # %% [markdown] tags=["hints"]
 # 1. If $M$ leads three words on, which matrix leads three words back, and what does your function return for an offset
 #    of -3?
-# 2. The way back is a turn like any other, by the opposite angle. Its cosines are the same and its sines have the other
+# 2. The way back is a rotation like any other, by the opposite angle. Its cosines are the same and its sines have the other
 #    sign, so its matrix is the transpose of the one that led there. Sine and cosine take negative angles as they are.
-# 3. Multiply the speeds by the offset as it comes, sign included. Watch out for `abs`, for a loop over `range(offset)`,
+# 3. Multiply the frequencies by the offset as it comes, sign included. Watch out for `abs`, for a loop over `range(offset)`,
 #    and for sines that have the same sign in both corners of a block.
 
 # %% [markdown]
-# ## Words with their places
+# ## Words with their positions
 #
-# `AddPositions(d_model, max_length)` is a module. `forward(x, start)` returns the words of `x`, each with its place added to it
-# and nothing else done to it.
+# `AddPositions(d_model, max_length)` is a module. `forward(x, start)` returns the words of `x`, each with the encoding of its position
+# added to it and nothing else done to it.
 #
-# * The first word of every sentence stands at place `start`, the next at `start + 1`.
+# * The first word of every sentence stands at position `start`, the next at `start + 1`.
 #   Example: with `d_model` 2, two words of zeros and `start` 0 become $(0, 1)$ and $(0.8415, 0.5403)$.
 # * `*batch` stands for any axes before the last two, also none.
-# * `max_length` is how many places to have ready. Sentences may be shorter; a longer one is no error,
+# * `max_length` is how many positions to have ready. Sentences may be shorter; a longer one is no error,
 #   and the module may be used for one sentence after another, also of another dtype.
 # * The result has the dtype and the device of `x`, which need not be the CPU: the check `device`, the last one, asks for that without a
-#   GPU. Words of 16 bits have their places too, also the thousandth,
-#   as rightly as 16 bits can tell them.
-# * Places are computed, not trained. Words are: a gradient goes back to `x`, and `x` itself is not changed.
+#   GPU. Words of 16 bits get the encodings of their positions too, also the thousandth word,
+#   as exactly as 16 bits can hold them.
+# * Encodings are computed, not trained. Words are trained: a gradient goes back to `x`, and `x` itself is not changed.
 #
 # ```shapes
-# words [2 tokens, 2 d_model] {0 0 / 0 0} + places [2 tokens, 2 d_model] {0 1 / 0.84 0.54} = output [2 tokens, 2 d_model] {0 1 / 0.84 0.54}
+# words [2 tokens, 2 d_model] {0 0 / 0 0} + encoding [2 tokens, 2 d_model] {0 1 / 0.84 0.54} = output [2 tokens, 2 d_model] {0 1 / 0.84 0.54}
 # ```
 
 
 # %% answer="add"
 class AddPositions(nn.Module):
-    """Adds to each word the clock of its place."""
+    """Adds to each word the encoding of its position."""
 
     def __init__(self, d_model: int, max_length: int):
         super().__init__()
@@ -186,18 +191,18 @@ class AddPositions(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: Float[Tensor, "*batch tokens d_model"], start: int = 0) -> Float[Tensor, "*batch tokens d_model"]:
-        """Return each word with its place; the first word stands at place `start`."""
+        """Return each word with its position; the first word stands at position `start`."""
         ### BEGIN SOLUTION
         stop = start + x.shape[-2]
-        clocks = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
-        return x + clocks[start:stop].to(x)
+        encoding = self.ready if stop <= len(self.ready) else sinusoidal_encoding(stop, self.d_model)
+        return x + encoding[start:stop].to(x)
         ### END SOLUTION
 
 
 # %% [markdown] tags=["hints"]
-# 1. Words of shape (2, 3, 4) come in. Which of these axes counts the places, and what is the shape of the table that
+# 1. Words of shape (2, 3, 4) come in. Which of these axes counts the positions, and what is the shape of the table that
 #    you add?
-# 2. The last axis but one counts the places, whatever stands before it. A table with a row for each word lines up with
+# 2. The last axis but one counts the positions, whatever stands before it. A table with a row for each word lines up with
 #    every sentence by itself. Adding it is all that happens: no factor, no dropout, nothing joined on.
 # 3. Make the table in `__init__`. In `forward`, find the number of words by `x.shape[-2]`, not by an axis counted from
 #    the front, and add that many rows.
@@ -209,27 +214,27 @@ check("add")
 check("lengths")
 
 # %% [markdown] tags=["hints"]
-# 1. Three places are ready, and a sentence of seven words comes. What should be added to its fifth word, and where can
+# 1. Three positions are ready, and a sentence of seven words comes. What should be added to its fifth word, and where can
 #    you get that?
-# 2. The formula has a clock for every place, whether it is in your table or not. `max_length` only says what to have
-#    ready; what a call needs is decided by the place of its *last* word, and that depends on `start` too.
-# 3. If the table ends before that place, make a longer one with `sinusoidal_encoding` for this call. Either way, cut
-#    out exactly the rows of these words, and leave places as the formula gives them: not repeated, not stretched.
+# 2. The formula has a value for every position, whether it is in your table or not. `max_length` only says what to have
+#    ready; what a call needs is decided by the position of its *last* word, and that depends on `start` too.
+# 3. If the table ends before that position, make a longer one with `sinusoidal_encoding` for this call. Either way, cut
+#    out exactly the rows of these words, and leave the encodings as the formula gives them: not repeated, not stretched.
 
 # %% check="start" points=1
 check("start")
 
 # %% [markdown] tags=["hints"]
-# 1. Three words begin at place 4. Which rows of the table are theirs?
-# 2. The rows 4, 5 and 6. All three words get a place: `start` says where the sentence stands, and leaves no word out.
+# 1. Three words begin at position 4. Which rows of the table are theirs?
+# 2. The rows 4, 5 and 6. All three words get a position: `start` says where the sentence stands, and leaves no word out.
 # 3. Both ends of your slice depend on `start`. It begins there, and ends as many rows later as `x` has words.
 
 # %% check="dtype" points=1
 check("dtype")
 
 # %% [markdown] tags=["hints"]
-# 1. Can the number 2049 be written in `float16`? And what does it mean for place 2049 if places are counted in 16 bits?
-# 2. Compute the places as exactly as before, whatever the words are, and round once: when they are about to be added.
+# 1. Can the number 2049 be written in `float16`? And what does it mean for position 2049 if positions are counted in 16 bits?
+# 2. Compute the encodings as exactly as before, whatever the words are, and round once: when they are about to be added.
 # 3. `tensor.to(other)` gives a tensor the dtype *and* the device of another one.
 
 # %% check="training" points=1
@@ -244,8 +249,8 @@ check("training")
 # %% [markdown]
 # ## A learned table
 #
-# `LearnedPositions(length, d_model)` adds places too, but its places are learned: a vector for each of `length` places,
-# trained like any other weight. Here every sentence begins at place 0.
+# `LearnedPositions(length, d_model)` adds positions too, but their vectors are learned: one for each of `length` positions,
+# trained like any other weight. Here every sentence begins at position 0.
 #
 # * Sentences may be shorter than `length`. A longer one is refused with an `IndexError` or a `ValueError`,
 #   since there is no vector for its last words. Example: `LearnedPositions(3, 2)` refuses four words.
@@ -259,7 +264,7 @@ check("training")
 
 # %% answer="learned"
 class LearnedPositions(nn.Module):
-    """Adds to each word a vector that was learned for its place."""
+    """Adds to each word a vector that was learned for its position."""
 
     def __init__(self, length: int, d_model: int):
         super().__init__()
@@ -268,23 +273,23 @@ class LearnedPositions(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: Float[Tensor, "*batch tokens d_model"]) -> Float[Tensor, "*batch tokens d_model"]:
-        """Return each word with its place; raises ValueError where there are more words than places."""
+        """Return each word with its position; raises ValueError where there are more words than positions."""
         ### BEGIN SOLUTION
         tokens, length = x.shape[-2], len(self.table)
         if tokens > length:
-            raise ValueError(f"a sentence of {tokens} words, but only {length} places were learned")
+            raise ValueError(f"a sentence of {tokens} words, but only {length} positions were learned")
         return x + self.table[:tokens]
         ### END SOLUTION
 
 
 def set_table(positions: LearnedPositions, table: Float[Tensor, "length d_model"]) -> None:
-    """Write the vectors of all places to where `positions` keeps its own."""
+    """Write the vectors of all positions to where `positions` keeps its own."""
     with torch.no_grad():
         positions.table.copy_(table)
 
 
 # %% [markdown] tags=["hints"]
-# 1. The table has five places, and a sentence of three words comes. Which rows are added to it, and what else happens
+# 1. The table has five positions, and a sentence of three words comes. Which rows are added to it, and what else happens
 #    to the words?
 # 2. In every sentence word 0 gets row 0 and word 1 gets row 1; rows that are left over wait for longer sentences.
 #    Nothing else happens: the words are not replaced, not scaled, and not cut off from what made them.
@@ -298,7 +303,7 @@ check("learned")
 check("learned_trains")
 
 # %% [markdown] tags=["hints"]
-# 1. For 5 places of width 3, how many numbers should `positions.parameters()` hold, and how many does it hold in yours?
+# 1. For 5 positions of width 3, how many numbers should `positions.parameters()` hold, and how many does it hold in yours?
 # 2. All 15 of them, as one `nn.Parameter` or as the weight of an `nn.Embedding`. A buffer moves along with the module,
 #    but no optimiser hears of it. In a sentence as long as the table, every row is used and gets its gradient.
 # 3. Assign the parameter in `__init__`, and use it in `forward` without `.data` or `detach`. Do you refuse a sentence
@@ -311,7 +316,7 @@ check("learned_refuses")
 # 1. What does `table[:4]` give if the table has three rows, and what does torch make of four words plus a table of
 #    *one* row?
 # 2. The slice has three rows and doesn't complain, and a single row is added to all four words. You can't rely on torch
-#    to notice, so ask for yourself whether each word has a place.
+#    to notice, so ask for yourself whether each word has a position.
 # 3. Compare the number of words with the number of rows before you add. If there are too many words, raise a
 #    `ValueError` that names both numbers; an `assert` would raise something else.
 

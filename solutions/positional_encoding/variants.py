@@ -33,16 +33,16 @@ class einsum_and_masks:
 
     def sinusoidal_encoding(length, d_model):
         column = torch.arange(d_model)
-        speed = torch.pow(10000.0, -(column - column % 2).double() / d_model)
-        angle = torch.einsum("t,c->tc", torch.arange(length).to(torch.float64), speed)
+        frequency = torch.pow(10000.0, -(column - column % 2).double() / d_model)
+        angle = torch.einsum("t,c->tc", torch.arange(length).to(torch.float64), frequency)
         return torch.where(column.remainder(2).bool(), angle.cos(), angle.sin()).float()
 
     def offset_rotation(offset, d_model):
         row, column = torch.meshgrid(torch.arange(d_model), torch.arange(d_model), indexing="ij")
         angle = offset * torch.pow(10000.0, -(row - row % 2).double() / d_model)
-        same_hand = (row // 2 == column // 2).double()
+        same_pair = (row // 2 == column // 2).double()
         turned = torch.where(row == column, angle.cos(), torch.where(row > column, angle.sin(), -angle.sin()))
-        return (same_hand * turned).float()
+        return (same_pair * turned).float()
 
 
 class cosine_is_a_shifted_sine:
@@ -60,15 +60,15 @@ class cosine_is_a_shifted_sine:
         return torch.kron(angles.cos().diag(), stay) + torch.kron(angles.sin().diag(), swap)
 
 
-class loops_over_hands:
+class loops_over_pairs:
     """Plain Python: a column after the other, a block after the other, and sentences one by one."""
 
     def sinusoidal_encoding(length, d_model):
         columns = []
         for column in range(d_model):
-            speed = 10000 ** (-(column // 2 * 2) / d_model)
+            frequency = 10000 ** (-(column // 2 * 2) / d_model)
             f = math.cos if column % 2 else math.sin
-            columns.append([f(place * speed) for place in range(length)])
+            columns.append([f(position * frequency) for position in range(length)])
         return torch.tensor(columns).T
 
     def offset_rotation(offset, d_model):
@@ -91,26 +91,26 @@ class loops_over_hands:
 
 
 class turned_numbers:
-    """A hand is a complex number; the places are its powers, the turn a power of one matrix."""
+    """A dimension pair is a complex number; the positions are its powers, the rotation a power of one matrix."""
 
     import cmath
 
     def sinusoidal_encoding(length, d_model):
-        speeds = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-        hands = torch.polar(torch.ones(length, len(speeds), dtype=torch.float64), torch.arange(length)[:, None] * speeds)
+        frequencies = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+        pairs = torch.polar(torch.ones(length, len(frequencies), dtype=torch.float64), torch.arange(length)[:, None] * frequencies)
         # Real is the cosine, imaginary the sine, and the sine comes first.
-        return torch.view_as_real(hands).flip(-1).reshape(length, -1)[:, :d_model].float()
+        return torch.view_as_real(pairs).flip(-1).reshape(length, -1)[:, :d_model].float()
 
     def offset_rotation(offset, d_model):
         blocks = []
-        for hand in range(d_model // 2):
-            turn = cmath.rect(1.0, 10000 ** (-2 * hand / d_model))
+        for pair in range(d_model // 2):
+            turn = cmath.rect(1.0, 10000 ** (-2 * pair / d_model))
             blocks.append(torch.tensor([[turn.real, -turn.imag], [turn.imag, turn.real]], dtype=torch.float64))
         return torch.linalg.matrix_power(torch.block_diag(*blocks), offset).to(torch.float32)
 
 
 class frozen_embedding:
-    """Both tables are embeddings, one of them frozen; the places are looked up by number."""
+    """Both tables are embeddings, one of them frozen; the positions are looked up by number."""
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -118,11 +118,11 @@ class frozen_embedding:
             self.embedding = nn.Embedding.from_pretrained(sinusoidal_encoding(max_length, d_model), freeze=True)
 
         def forward(self, x, start=0):
-            places = torch.arange(start, start + x.shape[-2], device=x.device)
-            if len(places) + start > self.embedding.num_embeddings:
-                longer = sinusoidal_encoding(start + len(places), x.shape[-1]).to(x.device)
-                return x.add(nn.functional.embedding(places, longer).type_as(x))
-            return x.add(self.embedding(places).type_as(x))
+            positions = torch.arange(start, start + x.shape[-2], device=x.device)
+            if len(positions) + start > self.embedding.num_embeddings:
+                longer = sinusoidal_encoding(start + len(positions), x.shape[-1]).to(x.device)
+                return x.add(nn.functional.embedding(positions, longer).type_as(x))
+            return x.add(self.embedding(positions).type_as(x))
 
     class LearnedPositions(nn.Module):
         def __init__(self, length, d_model):
@@ -138,20 +138,20 @@ class frozen_embedding:
 
 
 class frozen_parameter:
-    """The clocks are a parameter that wants no gradient; the learned table has an axis for the batch."""
+    """The encodings are a parameter that wants no gradient; the learned table has an axis for the batch."""
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
             super().__init__()
-            self.places = nn.Parameter(sinusoidal_encoding(max_length, d_model), requires_grad=False)
+            self.positions = nn.Parameter(sinusoidal_encoding(max_length, d_model), requires_grad=False)
 
         def forward(self, x, start=0):
-            missing = start + x.shape[-2] - len(self.places)
-            places = self.places
+            missing = start + x.shape[-2] - len(self.positions)
+            positions = self.positions
             if missing > 0:
-                rest = sinusoidal_encoding(len(places) + missing, x.shape[-1])[-missing:]
-                places = torch.cat([places, rest.to(places)])
-            return torch.add(x, places.narrow(0, start, x.shape[-2]).to(x))
+                rest = sinusoidal_encoding(len(positions) + missing, x.shape[-1])[-missing:]
+                positions = torch.cat([positions, rest.to(positions)])
+            return torch.add(x, positions.narrow(0, start, x.shape[-2]).to(x))
 
     class LearnedPositions(nn.Module):
         def __init__(self, length, d_model):
@@ -161,7 +161,7 @@ class frozen_parameter:
         def forward(self, x):
             *batch, tokens, d_model = x.shape
             if tokens > self.vectors.shape[1]:
-                raise IndexError(f"place {self.vectors.shape[1]} was never learned")
+                raise IndexError(f"position {self.vectors.shape[1]} was never learned")
             return x + self.vectors[0, :tokens, :].expand(*batch, tokens, d_model)
 
     def set_table(positions, table):
@@ -170,7 +170,7 @@ class frozen_parameter:
 
 
 class no_table_at_all:
-    """The clocks are made anew for each sentence, only those that it needs; learned vectors are a list of parameters."""
+    """The encodings are made anew for each sentence, only those that it needs; learned vectors are a list of parameters."""
 
     class AddPositions(nn.Module):
         def __init__(self, d_model, max_length):
@@ -178,11 +178,11 @@ class no_table_at_all:
             self.d_model = d_model
 
         def forward(self, x, start=0):
-            speeds = torch.tensor([10000.0 ** (-i / self.d_model) for i in range(0, self.d_model, 2)], dtype=torch.float64)
-            angles = torch.arange(start, start + x.shape[-2], dtype=torch.float64)[:, None] * speeds
-            clocks = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, : self.d_model]
+            frequencies = torch.tensor([10000.0 ** (-i / self.d_model) for i in range(0, self.d_model, 2)], dtype=torch.float64)
+            angles = torch.arange(start, start + x.shape[-2], dtype=torch.float64)[:, None] * frequencies
+            encoding = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, : self.d_model]
             output = x.clone()
-            output += clocks.to(x)
+            output += encoding.to(x)
             return output
 
     class LearnedPositions(nn.Module):
@@ -193,7 +193,7 @@ class no_table_at_all:
         def forward(self, x):
             words = x.unbind(dim=-2)
             # Asking the list for a vector that it does not have is an IndexError.
-            return torch.stack([word + self.vectors[place] for place, word in enumerate(words)], dim=-2)
+            return torch.stack([word + self.vectors[position] for position, word in enumerate(words)], dim=-2)
 
     def set_table(positions, table):
         with torch.no_grad():
@@ -223,5 +223,5 @@ class table_for_each_dtype:
             self.table = nn.Parameter(torch.ones(length, d_model))
 
         def forward(self, x):
-            # Each word picks its vector: a place that was never learned is an IndexError.
+            # Each word picks its vector: a position that was never learned is an IndexError.
             return x.contiguous().view(-1, *x.shape[-2:]).add(self.table[list(range(x.shape[-2]))]).view(x.shape)

@@ -4,11 +4,11 @@ import math
 import torch
 
 
-class turned_clockwise:
-    """The pairs were turned clockwise: the minus stands before the other sine."""
+class rotated_clockwise:
+    """The pairs were rotated clockwise: the minus stands before the other sine."""
 
     fails = ["turn"]
-    hint = "The word (1, 0) points to the right. Does it point up or down after a quarter of a turn counter-clockwise?"
+    hint = "The word (1, 0) points to the right. Does it point up or down after a rotation by a right angle, counter-clockwise?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -18,10 +18,10 @@ class turned_clockwise:
 
 
 class mirrored:
-    """Both sines have the same sign, so a pair is mirrored and stretched where it should turn."""
+    """Both sines have the same sign, so a pair is mirrored and stretched where it should rotate."""
 
     fails = ["turn"]
-    hint = "A turn changes no length. How long is (1, 1) after yours?"
+    hint = "A rotation changes no length. How long is (1, 1) after yours?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -34,7 +34,7 @@ class halves_for_neighbours:
     """Column i was paired with column i + d_k/2. Many libraries do so; here a pair is two neighbours."""
 
     fails = ["turn", "speeds", "theta"]
-    hint = "Which column belongs to column 0 here, and which one did yours turn with it?"
+    hint = "Which column belongs to column 0 here, and which one did yours rotate with it?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -44,7 +44,7 @@ class halves_for_neighbours:
 
 
 class neighbours_set_apart:
-    """Neighbours were turned together, but what came of them was put into halves."""
+    """Neighbours were rotated together, but what came of them was put into halves."""
 
     fails = ["turn", "speeds", "theta"]
     hint = "Each pair came from two neighbours. Where do its two new numbers stand in what you return?"
@@ -60,7 +60,7 @@ class angles_of_halves_for_neighbours:
     """The pairs are neighbours, but the table of angles is one for halves: it begins with all of them and then begins again."""
 
     fails = ["turn", "speeds", "theta"]
-    hint = "Columns 0 and 1 turn together. Which angle does your table give to column 1?"
+    hint = "Columns 0 and 1 rotate together. Which angle does your table give to column 1?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -69,11 +69,11 @@ class angles_of_halves_for_neighbours:
         return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
 
 
-class clock_added:
-    """The clock of the place was added to the word, where the word should be turned by it."""
+class encoding_added:
+    """The sines and cosines of the position were added to the word, where they should rotate it."""
 
     fails = ["turn", "speeds", "theta"]
-    hint = "A query of zeros has no direction. What should a turn make of it, and what does yours?"
+    hint = "A query of zeros has no direction. What should a rotation make of it, and what does yours?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -81,10 +81,10 @@ class clock_added:
 
 
 class sine_and_cosine_swapped:
-    """Sine and cosine changed places, so at place 0 everything is turned by a quarter."""
+    """Sine and cosine changed places, so at position 0 everything is rotated by a right angle."""
 
     fails = ["turn", "speeds", "theta"]
-    hint = "By which angle is the word at place 0 turned, and what are the sine and the cosine of that?"
+    hint = "By which angle is the word at position 0 rotated, and what are the sine and the cosine of that?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -102,25 +102,25 @@ class overwritten_before_used:
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        turned = x.clone()
-        turned[..., 0::2] = turned[..., 0::2] * cos - turned[..., 1::2] * sin
-        turned[..., 1::2] = turned[..., 0::2] * sin + turned[..., 1::2] * cos
-        return turned
+        rotated = x.clone()
+        rotated[..., 0::2] = rotated[..., 0::2] * cos - rotated[..., 1::2] * sin
+        rotated[..., 1::2] = rotated[..., 0::2] * sin + rotated[..., 1::2] * cos
+        return rotated
 
 
 class cosines_only:
     """Each number was multiplied by its cosine, and nothing came over from its partner."""
 
     fails = ["turn"]
-    hint = "A turn by a right angle makes (0, 1) of (1, 0). Where does the 1 come from?"
+    hint = "A rotation by a right angle makes (0, 1) of (1, 0). Where does the 1 come from?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         return x * angles.cos().repeat_interleave(2, dim=-1).to(x.dtype)
 
 
-class a_speed_for_each_column:
-    """Every column has an angle of its own, so the two numbers of a pair turn at different speeds."""
+class a_frequency_for_each_column:
+    """Every column has an angle of its own, so the two numbers of a pair rotate at different frequencies."""
 
     fails = ["turn"]
     hint = "Columns 2i and 2i + 1 are one pair. Which of the two numbers may stand in the exponent for both?"
@@ -131,11 +131,11 @@ class a_speed_for_each_column:
         return x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
 
 
-class places_from_one:
-    """Places were counted from 1."""
+class positions_from_one:
+    """Positions were counted from 1."""
 
     fails = ["turn", "speeds", "theta"]
-    hint = "By how much is the word at place 0 turned?"
+    hint = "By how much is the word at position 0 rotated?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start + 1, start + 1 + x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -144,11 +144,11 @@ class places_from_one:
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
-class one_speed_for_all:
-    """Every pair was turned by the same angle."""
+class one_frequency_for_all:
+    """Every pair was rotated by the same angle."""
 
     fails = ["speeds", "theta"]
-    hint = "The first pair tells near places apart. Which pair should tell place 1 from place 1000?"
+    hint = "The first pair tells near positions apart. Which pair should tell position 1 from position 1000?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.arange(start, start + x.shape[-2], device=x.device).double()[:, None]
@@ -158,7 +158,7 @@ class one_speed_for_all:
 
 
 class exponent_without_its_two:
-    """The exponent was i / d_k for pair i, half of what it should be, so the slow pairs are too fast."""
+    """The exponent was i / d_k for pair i, half of what it should be, so the low frequencies are too high."""
 
     fails = ["speeds", "theta"]
     hint = "Pair i begins in column 2i. Which of the two numbers is divided by d_k?"
@@ -186,10 +186,10 @@ class exponent_with_two_twos:
 
 
 class exponent_without_its_minus:
-    """The speeds are powers of theta where they are its inverse, so each pair is faster than the one before."""
+    """The frequencies are powers of theta where they are its inverse, so each frequency is higher than the one before."""
 
     fails = ["speeds", "theta"]
-    hint = "Should the second pair turn by more than a radian a place, or by less?"
+    hint = "Is the frequency of the second pair more than one radian per position, or less?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), theta ** (torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -198,23 +198,23 @@ class exponent_without_its_minus:
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
-class slowest_pair_at_theta:
-    """The speeds were spread so that the last pair turns by 1 / theta; the formula's last pair is a little faster."""
+class lowest_frequency_at_theta:
+    """The frequencies were spread so that the last one is 1 / theta; the formula's last frequency is a little higher."""
 
     fails = ["speeds", "theta"]
     hint = "With d_k 4 there are two pairs. What does the formula give for i = 1, and is it 1 / theta?"
 
     def rotate(x, start=0, theta=10_000.0):
         pairs = x.shape[-1] // 2
-        speeds = theta ** (-torch.arange(pairs, device=x.device).double() / max(pairs - 1, 1))
-        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), speeds)
+        frequencies = theta ** (-torch.arange(pairs, device=x.device).double() / max(pairs - 1, 1))
+        angles = torch.outer(torch.arange(start, start + x.shape[-2], device=x.device).double(), frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
 class theta_ignored:
-    """The number 10,000 stands in the speeds, whatever `theta` was given."""
+    """The number 10,000 stands in the frequencies, whatever `theta` was given."""
 
     fails = ["theta"]
     hint = "A model that was trained with theta 500,000 hands it over. Which line reads it?"
@@ -226,25 +226,25 @@ class theta_ignored:
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
-class theta_divides_the_places:
-    """A larger theta stretched all places alike, the first pair's too, where it slows the others and leaves the first alone."""
+class theta_divides_the_positions:
+    """A larger theta stretched all positions alike, the first pair's too, where it lowers the other frequencies and leaves the first alone."""
 
     fails = ["theta"]
-    hint = "What is theta to the power of 0, and how fast is pair 0, then?"
+    hint = "What is theta to the power of 0, and which frequency does pair 0 have, then?"
 
     def rotate(x, start=0, theta=10_000.0):
-        places = torch.arange(start, start + x.shape[-2], device=x.device).double() * 10_000.0 / theta
-        angles = torch.outer(places, 10_000.0 ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
+        positions = torch.arange(start, start + x.shape[-2], device=x.device).double() * 10_000.0 / theta
+        angles = torch.outer(positions, 10_000.0 ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
 class start_ignored:
-    """`start` was not used, so the first word always stands at place 0."""
+    """`start` was not used, so the first word always stands at position 0."""
 
     fails = ["start"]
-    hint = "By which angle is the first word turned if it stands at place 4?"
+    hint = "By which angle is the first word rotated if it stands at position 4?"
 
     def rotate(x, start=0, theta=10_000.0):
         angles = torch.outer(torch.arange(x.shape[-2], device=x.device).double(), theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
@@ -254,37 +254,37 @@ class start_ignored:
 
 
 class start_taken_for_a_word:
-    """`start` was read as the first word to be turned, and the words before it were left as they are."""
+    """`start` was read as the first word to be rotated, and the words before it were left as they are."""
 
     fails = ["start"]
-    hint = "`start` says where the words of x stand. Which of them have a place then: some, or all?"
+    hint = "`start` says where the words of x stand. Which of them have a position then: some, or all?"
 
     def rotate(x, start=0, theta=10_000.0):
-        places = (torch.arange(x.shape[-2], device=x.device) - start).clamp(min=0).double()
-        angles = torch.outer(places, theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
+        positions = (torch.arange(x.shape[-2], device=x.device) - start).clamp(min=0).double()
+        angles = torch.outer(positions, theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1]))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
-class words_turned_where_they_lie:
-    """The turned numbers were written into x itself, which others may still need."""
+class words_rotated_where_they_lie:
+    """The rotated numbers were written into x itself, which others may still need."""
 
     fails = ["turn", "attend"]
-    hint = "A caller turns the same keys for another query. By how much have they been turned then?"
+    hint = "A caller rotates the same keys for another query. By how much have they been rotated then?"
 
     def rotate(x, start=0, theta=10_000.0):
         tokens, d_k = x.shape[-2:]
-        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
-        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         x[..., 0::2], x[..., 1::2] = a * cos - b * sin, a * sin + b * cos
         return x
 
 
-class turned_without_a_history:
-    """The turn was made without gradients, so what makes queries and keys is never trained."""
+class rotated_without_a_history:
+    """The rotation was made without gradients, so what makes queries and keys is never trained."""
 
     fails = ["turn", "attend"]
     hint = "The angles need no gradient. Who behind x does?"
@@ -292,8 +292,8 @@ class turned_without_a_history:
     def rotate(x, start=0, theta=10_000.0):
         x = x.detach()
         tokens, d_k = x.shape[-2:]
-        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
-        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -314,15 +314,15 @@ class words_on_the_second_axis:
 
 
 class angles_in_the_words_dtype:
-    """Places and speeds were made in the dtype of the words, in which large numbers are rounded: some words share a place."""
+    """Positions and frequencies were made in the dtype of the words, in which large numbers are rounded: some words share a position."""
 
     fails = ["dtype"]
     hint = "Which whole numbers above 256 does bfloat16 have? When is it early enough to go over to it?"
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = (theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])).to(x.dtype)
-        places = torch.arange(start, start + x.shape[-2], device=x.device).to(x.dtype)
-        angles = places[:, None] * speeds if x.dtype.itemsize < 4 else places.double()[:, None] * speeds.double()
+        frequencies = (theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])).to(x.dtype)
+        positions = torch.arange(start, start + x.shape[-2], device=x.device).to(x.dtype)
+        angles = positions[:, None] * frequencies if x.dtype.itemsize < 4 else positions.double()[:, None] * frequencies.double()
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -342,18 +342,18 @@ class result_in_32_bits:
 
 
 class queries_only:
-    """Only the queries were turned, so a score depends on where the query stands and on nothing else."""
+    """Only the queries were rotated, so a score depends on where the query stands and on nothing else."""
 
     fails = ["attend", "relative"]
-    hint = "Two words both move on by five places. Which of the two tensors must notice, so that nothing changes between them?"
+    hint = "Two words both move on by five positions. Which of the two tensors must notice, so that nothing changes between them?"
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         query = rotate(query, query_start, theta)
         return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
 
 
-class nothing_turned:
-    """Neither queries nor keys were turned, so attention does not know where a word stands."""
+class nothing_rotated:
+    """Neither queries nor keys were rotated, so attention does not know where a word stands."""
 
     fails = ["attend", "relative"]
     hint = "Shuffle the keys together with their values. Does your output notice, and should it?"
@@ -362,23 +362,23 @@ class nothing_turned:
         return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
 
 
-class keys_turned_back:
-    """The keys were turned by minus their angle, so the angles of query and key add up where one should take the other away."""
+class keys_rotated_back:
+    """The keys were rotated by minus their angle, so the angles of query and key add up where one should take the other away."""
 
     fails = ["attend", "relative"]
-    hint = "In a dot product of two turned words one angle is taken from the other already. What is left if you turned one of them back?"
+    hint = "In a dot product of two rotated words one angle is taken from the other already. What is left if you rotated one of them back?"
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         def back(x):
-            places = torch.arange(key_start, key_start + x.shape[-2]).tolist()
-            return torch.stack([rotate(x[..., n : n + 1, :], -place, theta)[..., 0, :] for n, place in enumerate(places)], dim=-2)
+            positions = torch.arange(key_start, key_start + x.shape[-2]).tolist()
+            return torch.stack([rotate(x[..., n : n + 1, :], -position, theta)[..., 0, :] for n, position in enumerate(positions)], dim=-2)
 
         query, key = rotate(query, query_start, theta), back(key)
         return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1) @ value
 
 
-class values_turned_too:
-    """The values were turned by their places as well."""
+class values_rotated_too:
+    """The values were rotated by their positions as well."""
 
     fails = ["attend", "relative"]
     hint = "Scores are to depend on the distance. What do the values have to do with the scores?"
@@ -392,7 +392,7 @@ class no_scale:
     """The scores went into softmax undivided."""
 
     fails = ["attend"]
-    hint = "A turn changes no length, so the variance of the scores is what it always was. What undoes it?"
+    hint = "A rotation changes no length, so the variance of the scores is what it always was. What undoes it?"
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
@@ -400,7 +400,7 @@ class no_scale:
 
 
 class keys_without_a_history:
-    """The turned keys were cut off the graph, so what makes the keys is never trained."""
+    """The rotated keys were cut off the graph, so what makes the keys is never trained."""
 
     fails = ["attend"]
     hint = "Query, key and value are all made by weights that learn. Which of the three gets no gradient?"
@@ -439,7 +439,7 @@ class attention_writes_into_its_query:
 
 
 class theta_not_passed_on:
-    """Attention kept `theta` to itself, and the turn took 10,000."""
+    """Attention kept `theta` to itself, and the rotation took 10,000."""
 
     fails = ["attend"]
     hint = "`rotate` has a theta of its own if nobody gives it one. Who should?"
@@ -450,7 +450,7 @@ class theta_not_passed_on:
 
 
 class starts_ignored:
-    """Queries and keys began at one place, whatever the two starts were."""
+    """Queries and keys began at the same position, whatever the two starts were."""
 
     fails = ["relative"]
     hint = "A query that comes alone says where it stands. Who listens?"
@@ -464,7 +464,7 @@ class starts_swapped:
     """The queries began where the keys should, and the keys where the queries should."""
 
     fails = ["relative"]
-    hint = "The query stands two places behind the first key. Does it in your scores, or the other way round?"
+    hint = "The query stands two positions behind the first key. Does it in your scores, or the other way round?"
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         query, key = rotate(query, key_start, theta), rotate(key, query_start, theta)
@@ -493,7 +493,7 @@ class rows_moved:
 
 
 class second_numbers_first:
-    """The second numbers of the pairs stand in the left half, so every pair is turned the other way."""
+    """The second numbers of the pairs stand in the left half, so every pair is rotated the other way."""
 
     fails = ["halves"]
     hint = "Which number of a pair gets the minus, and in which half does it stand?"
@@ -526,32 +526,32 @@ class columns_moved_by_32_bits:
 
 
 class counted_on_the_cpu:
-    """Places or speeds were counted on the CPU, wherever the words lie."""
+    """Positions or frequencies were counted on the CPU, wherever the words lie."""
 
     fails = ["device"]
     hint = "`torch.arange` does not know where your words lie. Who tells it?"
 
     def rotate(x, start=0, theta=10_000.0):
         tokens, d_k = x.shape[-2:]
-        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
-        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64), speeds)
+        frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64), frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
 class pairs_written_into_a_table_on_the_cpu:
-    """The turned pairs were written into a table that was made on the CPU, which came back."""
+    """The rotated pairs were written into a table that was made on the CPU, which came back."""
 
     fails = ["device"]
     hint = "Writing into a tensor does not move it. What does `torch.empty_like` know that `torch.empty` does not?"
 
     def rotate(x, start=0, theta=10_000.0):
         tokens, d_k = x.shape[-2:]
-        speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
-        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), speeds)
+        frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+        angles = torch.outer(torch.arange(start, start + tokens, dtype=torch.float64, device=x.device), frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        turned = torch.empty(x.shape, dtype=x.dtype)
-        turned[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
-        turned[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
-        return turned
+        rotated = torch.empty(x.shape, dtype=x.dtype)
+        rotated[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
+        rotated[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
+        return rotated

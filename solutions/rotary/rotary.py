@@ -15,9 +15,9 @@
 # %% [markdown]
 # # Rotary positions
 #
-# In the chapter *positional encoding* the step from any place to the one $k$ words later is always the same turn. Su and others
-# (*RoFormer*, 2024) let such turns do all the work: nothing is added to the words, but each query and each key is turned by the
-# angle of its place. How well two of them match then depends on how far apart they stand, and not on where.
+# In the chapter *positional encoding* the step from any position to the one $k$ words later is always the same rotation. Su and
+# others (*RoFormer*, 2024) let such rotations do all the work: nothing is added to the words, but each query and each key is rotated by
+# the angles of its position. How well two of them match then depends on how far apart they stand, and not on where.
 #
 # This exercise is optional: no other one needs it.
 #
@@ -37,10 +37,11 @@ from torch import Tensor
 from check import check, hint
 
 # %% [markdown]
-# ## Turned by its place
+# ## Rotated by its position
 #
-# The `d_k` numbers of a query or a key are taken as pairs of neighbours: columns $2i$ and $2i + 1$ are pair $i$. At place $t$,
-# pair $i$ is turned by the angle $\alpha = t \cdot \theta^{-2i/d_k}$, counter-clockwise:
+# The `d_k` numbers of a query or a key are taken as **dimension pairs** of neighbours: columns $2i$ and $2i + 1$ are pair $i$. Each pair
+# has a **frequency**, $\theta^{-2i/d_k}$ radians per position. At position $t$, pair $i$ is rotated by the angle
+# $\alpha = t \cdot \theta^{-2i/d_k}$, counter-clockwise:
 #
 # $$
 # \begin{aligned}
@@ -49,23 +50,23 @@ from check import check, hint
 # \end{aligned}
 # $$
 #
-# * The first word of `x` stands at place `start`, the next at `start + 1`. Example: with `d_k` 2, the words $(1, 0)$ and $(1, 0)$ at
-#   places 0 and 1 become $(1, 0)$ and $(0.5403, 0.8415)$.
+# * The first word of `x` stands at position `start`, the next at `start + 1`. Example: with `d_k` 2, the words $(1, 0)$ and $(1, 0)$ at
+#   positions 0 and 1 become $(1, 0)$ and $(0.5403, 0.8415)$.
 # * `*batch` stands for any axes before the last two, also none. `d_k` is even.
 # * A gradient goes back to `x`, and `x` itself is not changed.
 # * What you make lies on the device of `x`, which need not be the CPU. The check `device` needs no GPU.
-# * The result has the dtype of `x`. In 16 bits the thousandth word is turned rightly too, as far as 16 bits can tell.
+# * The result has the dtype of `x`. In 16 bits the thousandth word is rotated correctly too, as far as 16 bits can tell.
 
 
 # %% answer="rotate"
 def rotate(x: Float[Tensor, "*batch tokens d_k"], start: int = 0, theta: float = 10_000.0) -> Float[Tensor, "*batch tokens d_k"]:
-    """Return each word with its pairs turned by the angles of its place."""
+    """Return each word with its pairs rotated by the angles of its position."""
     ### BEGIN SOLUTION
     tokens, d_k = x.shape[-2:]
-    speeds = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
-    places = torch.arange(start, start + tokens, dtype=torch.float64, device=x.device)
+    frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device) / d_k)
+    positions = torch.arange(start, start + tokens, dtype=torch.float64, device=x.device)
     # Rounded last: bfloat16 has no number 257 to multiply with.
-    angles = torch.outer(places, speeds)
+    angles = torch.outer(positions, frequencies)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -73,8 +74,8 @@ def rotate(x: Float[Tensor, "*batch tokens d_k"], start: int = 0, theta: float =
 
 
 # %% [markdown] tags=["hints"]
-# 1. By which angle is the first pair turned at place 0, at place 1 and at place 2, and which two columns are this pair?
-# 2. Every place meets every pair: a table of angles, tokens by pairs. Its cosines and sines turn all pairs at once, if
+# 1. By which angle is the first pair rotated at position 0, at position 1 and at position 2, and which two columns are this pair?
+# 2. Every position meets every pair: a table of angles, tokens by pairs. Its cosines and sines rotate all pairs at once, if
 #    you take the first numbers of all pairs as one tensor and the second numbers as another.
 # 3. `torch.outer` makes the table. Steps of two along the last axis pick the first or the second numbers, and `...`
 #    stands for any axes before. Make both new numbers from the *old* ones, `stack` them on a new last axis, and
@@ -88,8 +89,8 @@ check("speeds")
 
 # %% [markdown] tags=["hints"]
 # 1. With `d_k` 4 there are two pairs. To which power is `theta` raised for i = 0, and to which for i = 1?
-# 2. The first pair turns by one radian a place, and each pair after it is slower. Pair $i$ begins in column $2i$, and
-#    this column is what is divided by `d_k`.
+# 2. The first pair has a frequency of one radian per position, and each pair after it a lower one. Pair $i$ begins in
+#    column $2i$, and this column is what is divided by `d_k`.
 # 3. A `torch.arange` in steps of two counts the columns 0, 2, 4, and has the 2 of the formula in it already. Divide by
 #    `d_k`, mind the minus, and make it the exponent of `theta`.
 
@@ -98,18 +99,18 @@ check("theta")
 
 # %% [markdown] tags=["hints"]
 # 1. Which line of your function reads `theta`, and what does another `theta` change about the first pair?
-# 2. Nothing: any number to the power 0 is 1. A larger `theta` slows the later pairs, each by more than the one before
-#    it.
-# 3. `theta` is what is raised to a power; it doesn't divide the places. The number 10,000 stands in the signature and
+# 2. Nothing: any number to the power 0 is 1. A larger `theta` lowers the frequencies of the later
+#    pairs, each by more than the one before it.
+# 3. `theta` is what is raised to a power; it doesn't divide the positions. The number 10,000 stands in the signature and
 #    nowhere else. If the check `speeds` fails too, begin there.
 
 # %% check="start" points=1
 check("start")
 
 # %% [markdown] tags=["hints"]
-# 1. Three words come in and `start` is 4. How many words go out, and at which place does the first of them stand?
-# 2. `start` picks no words out of `x`: all of them are turned. It only says from where places are counted.
-# 3. `torch.arange` can begin at `start`. It ends as many places later as `x` has tokens, and tokens are the last axis
+# 1. Three words come in and `start` is 4. How many words go out, and at which position does the first of them stand?
+# 2. `start` picks no words out of `x`: all of them are rotated. It only says from where positions are counted.
+# 3. `torch.arange` can begin at `start`. It ends as many positions later as `x` has tokens, and tokens are the last axis
 #    but one.
 
 # %% check="axes" points=1
@@ -126,30 +127,30 @@ check("axes")
 check("dtype")
 
 # %% [markdown] tags=["hints"]
-# 1. What becomes of 257 in `bfloat16`, and which two words share a place then?
-# 2. Places and angles need many digits, cosines and sines few. So everything up to the angles is made in a wide type,
+# 1. What becomes of 257 in `bfloat16`, and which two words share a position then?
+# 2. Positions and angles need many digits, cosines and sines few. So everything up to the angles is made in a wide type,
 #    whatever the type of `x` is.
-# 3. Ask for `torch.float64` where you make the places and the speeds. Change over to `x.dtype` when you have cosines
+# 3. Ask for `torch.float64` where you make the positions and the frequencies. Change over to `x.dtype` when you have cosines
 #    and sines, before they are multiplied with `x`; then the result has that type by itself.
 
 # %% check="device" points=1
 check("device")
 
 # %% [markdown] tags=["hints"]
-# 1. `x` is on a GPU. Where do the angles lie that it is turned by?
+# 1. `x` is on a GPU. Where do the angles lie that it is rotated by?
 # 2. What `torch.arange` makes lies on the CPU, unless told otherwise, and so does all that is made of it. Plain numbers such as `theta`
 #    lie nowhere, and go everywhere.
-# 3. `torch.arange` takes `device=x.device`; places and speeds both need it. Or move cosines and sines by `.to(x)`, which gives them the
+# 3. `torch.arange` takes `device=x.device`; positions and frequencies both need it. Or move cosines and sines by `.to(x)`, which gives them the
 #    dtype too.
 
 # %% [markdown]
 # ## Attention that knows distances
 #
 # `rotary_attention` is attention as you know it (dot products, divided by $\sqrt{d_k}$, softmax over the keys, the average of the
-# values), but queries and keys are turned by their places before they meet.
+# values), but queries and keys are rotated by their positions before they meet.
 #
-# * The first query stands at place `query_start`, the first key at `key_start`; `theta` is that of `rotate`.
-# * Values are not turned: what a word says, it says wherever it stands. With a single key, every query gets that key's value.
+# * The first query stands at position `query_start`, the first key at `key_start`; `theta` is that of `rotate`.
+# * Values are not rotated: what a word says, it says wherever it stands. With a single key, every query gets that key's value.
 # * The output has the dtype of the inputs, and values of 64 bits keep their digits. Query, key and value get their gradient, and
 #   stay as they were.
 
@@ -163,7 +164,7 @@ def rotary_attention(
     key_start: int = 0,
     theta: float = 10_000.0,
 ) -> Float[Tensor, "*batch queries d_k"]:
-    """Return, for each query, the values averaged by how well the turned keys match."""
+    """Return, for each query, the values averaged by how well the rotated keys match."""
     ### BEGIN SOLUTION
     query, key = rotate(query, query_start, theta), rotate(key, key_start, theta)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -172,10 +173,10 @@ def rotary_attention(
 
 
 # %% [markdown] tags=["hints"]
-# 1. There is one key, so every query gets that key's value whole. Which of query, key and value may be turned, then?
+# 1. There is one key, so every query gets that key's value whole. Which of query, key and value may be rotated, then?
 # 2. Queries and keys may be, both in the same direction, and values never. The rest is attention as you know it, with a
-#    match divided by the root of `d_k`: a turn changes no length.
-# 3. Call `rotate` for the query and for the key, and pass on `theta`, or else 10,000 is taken. Use the turned ones for
+#    match divided by the root of `d_k`: a rotation changes no length.
+# 3. Call `rotate` for the query and for the key, and pass on `theta`, or else 10,000 is taken. Use the rotated ones for
 #    the scores, the value as it came, and write into none of the three.
 
 # %% check="attend" points=2
@@ -185,8 +186,8 @@ check("attend")
 check("relative")
 
 # %% [markdown] tags=["hints"]
-# 1. Queries and keys all move on by five places. What should change in the output, and what changes in yours?
-# 2. Nothing should. In the dot product of two turned vectors one angle is taken from the other, and only the distance
+# 1. Queries and keys all move on by five positions. What should change in the output, and what changes in yours?
+# 2. Nothing should. In the dot product of two rotated vectors one angle is taken from the other, and only the distance
 #    is left. That works if *both* know where they stand; nobody has to compute a distance.
 # 3. Each call of `rotate` needs the start that belongs to its tensor: `query_start` for the queries, `key_start` for
 #    the keys. If nothing else is wrong, see whether the two have changed places.

@@ -5,12 +5,12 @@ import torch
 
 
 class complex_numbers:
-    """A pair is a complex number, and a turn is one multiplication."""
+    """A pair is a complex number, and a rotation is one multiplication."""
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = theta ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device) / x.shape[-1])
-        places = torch.arange(start, start + x.shape[-2], device=x.device)
-        turns = torch.polar(torch.ones(1, dtype=torch.float64, device=x.device), places[:, None] * speeds)
+        frequencies = theta ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device) / x.shape[-1])
+        positions = torch.arange(start, start + x.shape[-2], device=x.device)
+        turns = torch.polar(torch.ones(1, dtype=torch.float64, device=x.device), positions[:, None] * frequencies)
         pairs = torch.view_as_complex(x.double().contiguous().unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
 
@@ -27,8 +27,8 @@ class partner_beside:
         return torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).reshape(x.shape)
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = 1.0 / theta ** (torch.arange(0, x.shape[-1], 2, device=x.device).float() / x.shape[-1])
-        angles = torch.einsum("t,f->tf", torch.arange(start, start + x.shape[-2], device=x.device).float(), speeds).repeat_interleave(2, dim=-1)
+        frequencies = 1.0 / theta ** (torch.arange(0, x.shape[-1], 2, device=x.device).float() / x.shape[-1])
+        angles = torch.einsum("t,f->tf", torch.arange(start, start + x.shape[-2], device=x.device).float(), frequencies).repeat_interleave(2, dim=-1)
         return (x.float() * angles.cos() + partner(x.float()) * angles.sin()).to(x.dtype)
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
@@ -40,10 +40,10 @@ class partner_beside:
 
 
 class matrices_of_turns:
-    """For every place one large matrix of small turns."""
+    """For every position one large matrix of small rotations."""
 
-    def turn_of(place, d_k, theta):
-        angles = [place * theta ** (-column / d_k) for column in range(0, d_k, 2)]
+    def turn_of(position, d_k, theta):
+        angles = [position * theta ** (-column / d_k) for column in range(0, d_k, 2)]
         return torch.block_diag(*[torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]], dtype=torch.float64) for a in angles])
 
     def rotate(x, start=0, theta=10_000.0):
@@ -57,17 +57,17 @@ class matrices_of_turns:
 
 
 class number_by_number:
-    """No tensor operation but reading and writing: loops over places and pairs."""
+    """No tensor operation but reading and writing: loops over positions and pairs."""
 
     def rotate(x, start=0, theta=10_000.0):
-        turned = torch.empty_like(x)
+        rotated = torch.empty_like(x)
         for t in range(x.shape[-2]):
             for column in range(0, x.shape[-1], 2):
                 angle = (start + t) / math.pow(theta, column / x.shape[-1])
                 a, b = x[..., t, column], x[..., t, column + 1]
-                turned[..., t, column] = a * math.cos(angle) - b * math.sin(angle)
-                turned[..., t, column + 1] = a * math.sin(angle) + b * math.cos(angle)
-        return turned
+                rotated[..., t, column] = a * math.cos(angle) - b * math.sin(angle)
+                rotated[..., t, column + 1] = a * math.sin(angle) + b * math.cos(angle)
+        return rotated
 
     def neighbours_to_halves(weight):
         new = torch.empty_like(weight)
@@ -77,13 +77,13 @@ class number_by_number:
 
 
 class distances_only:
-    """Nothing is turned before it meets: every pair of places has its own angle in the score."""
+    """Nothing is rotated before it meets: every pair of positions has its own angle in the score."""
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         d_k = query.shape[-1]
-        speeds = theta ** (-torch.arange(0, d_k, 2, device=key.device).double() / d_k)
-        places = torch.arange(query.shape[-2], device=key.device)[:, None] + query_start - torch.arange(key.shape[-2], device=key.device) - key_start
-        angles = places[..., None] * speeds
+        frequencies = theta ** (-torch.arange(0, d_k, 2, device=key.device).double() / d_k)
+        positions = torch.arange(query.shape[-2], device=key.device)[:, None] + query_start - torch.arange(key.shape[-2], device=key.device) - key_start
+        angles = positions[..., None] * frequencies
         a, b = (query.double()[..., None, column::2] for column in (0, 1))
         c, d = (key.double()[..., None, :, column::2] for column in (0, 1))
         scores = ((a * c + b * d) * angles.cos() - (b * c - a * d) * angles.sin()).sum(-1) / d_k**0.5
@@ -91,7 +91,7 @@ class distances_only:
 
 
 class subclass_with_a_cache:
-    """The turns are kept from call to call, in a class of its own, and a turn back makes halves of neighbours."""
+    """The rotations are kept from call to call, in a class of its own, and a reshape of the transpose makes halves of neighbours."""
 
     class Turns:
         def __init__(self):
@@ -99,8 +99,8 @@ class subclass_with_a_cache:
 
         def __call__(self, last, d_k, theta):
             if len(self.kept.get((d_k, theta), ())) < last:
-                speeds = torch.exp(torch.arange(0, d_k, 2).double() * (-math.log(theta) / d_k))
-                angles = torch.arange(2 * last).double()[:, None] * speeds
+                frequencies = torch.exp(torch.arange(0, d_k, 2).double() * (-math.log(theta) / d_k))
+                angles = torch.arange(2 * last).double()[:, None] * frequencies
                 self.kept[d_k, theta] = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).unflatten(-1, (2, 2))
             return self.kept[d_k, theta]
 
@@ -117,15 +117,15 @@ class copy_turned_in_place:
     """A copy of the words is written over; attention goes on in 64 bits and hands back what came in."""
 
     def rotate(x, start=0, theta=10_000.0):
-        speeds = theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])
-        angles = torch.arange(start, start + x.shape[-2], device=x.device)[:, None] * speeds
-        turned = x.double().clone()
-        a, b = turned[..., 0::2].clone(), turned[..., 1::2].clone()
-        turned[..., 0::2] *= angles.cos()
-        turned[..., 0::2] -= b * angles.sin()
-        turned[..., 1::2] *= angles.cos()
-        turned[..., 1::2] += a * angles.sin()
-        return turned.to(x.dtype)
+        frequencies = theta ** (-torch.arange(0, x.shape[-1], 2, device=x.device).double() / x.shape[-1])
+        angles = torch.arange(start, start + x.shape[-2], device=x.device)[:, None] * frequencies
+        rotated = x.double().clone()
+        a, b = rotated[..., 0::2].clone(), rotated[..., 1::2].clone()
+        rotated[..., 0::2] *= angles.cos()
+        rotated[..., 0::2] -= b * angles.sin()
+        rotated[..., 1::2] *= angles.cos()
+        rotated[..., 1::2] += a * angles.sin()
+        return rotated.to(x.dtype)
 
     def rotary_attention(query, key, value, query_start=0, key_start=0, theta=10_000.0):
         scores = torch.einsum("...qd,...kd->...qk", rotate(query, query_start, theta).double(), rotate(key, key_start, theta).double())

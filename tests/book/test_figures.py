@@ -75,6 +75,17 @@ def test_the_whole_shows_every_stage_and_lights_those_asked_for(figures, monkeyp
         assert all(line in picture for label, *_ in figures.STAGES.values() for line in label.split("\n"))
 
 
+def test_nothing_is_written_smaller_than_the_rest(figures, monkeypatch):
+    fig, ax = figures.panels()
+    figures.note(ax, "undivided", (0.5, 0.5), figures.RED)
+    monkeypatch.setattr(matplotlib.pyplot, "show", lambda: None)
+    figures.pipeline("softmax")
+    written = [text for number in matplotlib.pyplot.get_fignums() for ax in matplotlib.pyplot.figure(number).axes for text in ax.texts]
+    words = {text.get_text(): text.get_fontsize() for text in written if text.get_text()}
+    # A phone shows a figure at about the size that it has in points, and below 11 pixels words are hard to read.
+    assert {"undivided", "values", "queries and keys"} < set(words) and min(words.values()) >= 11
+
+
 def test_a_stage_that_does_not_exist_is_refused(figures, monkeypatch):
     with pytest.raises(KeyError, match="soft_max"):
         stages(figures, monkeypatch, "soft_max")
