@@ -396,7 +396,9 @@ def peace(tmp_path_factory, single_head):
     return fresh, done
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "moment", [each if each == "before the gradebook" else pytest.param(each, marks=pytest.mark.nightly) for each in MOMENTS]
+)
 def test_a_run_that_is_killed_between_two_steps_loses_nothing(peace, course, moment):
     fresh, done = peace
     shutil.copytree(fresh.root, course.root)
@@ -407,6 +409,7 @@ def test_a_run_that_is_killed_between_two_steps_loses_nothing(peace, course, mom
     assert everything(course) == everything(done)
 
 
+@pytest.mark.nightly  # each time the formgrader's button, which goes the same way, below
 def test_nbgraders_own_command_comes_to_the_same(peace, course, command):
     fresh, done = peace
     shutil.copytree(fresh.root, course.root)
