@@ -41,7 +41,7 @@ def _written_with() -> str:
 def _executed_with() -> str:
     """Return the digest of everything that shapes a chapter's outputs without being a chapter."""
     releases = tuple(f"{name} {version(name)}" for name in SEEN_IN_OUTPUTS)
-    return digest([*BOOK.glob("*.py"), *BOOK.glob("measured/*.csv")], releases)
+    return digest([*BOOK.glob("*.py"), *BOOK.glob("measured/*.csv"), *BOOK.glob("measured/*.npz")], releases)
 
 
 def take_digests(app, config):

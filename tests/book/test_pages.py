@@ -16,6 +16,7 @@ COVERS = {
     "03_scaling": "S06 E16",
     "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
     "05_multi_head": "S12 S13 S14 E10 E13 E14 E19",
+    "05_real_heads": "",  # no row: the sources ask what heads learn, and 05_multi_head answers for them
     "06_feed_forward": "S15",
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
@@ -28,6 +29,7 @@ LIT = {
     "03_scaling": "scale",
     "04_softmax": "softmax",
     "05_multi_head": "merge",
+    "05_real_heads": "softmax average merge",
     "06_feed_forward": "feed_forward",
     "07_positional_encoding": "position",
     "08_complexity": "compare average",

@@ -215,6 +215,7 @@ def _book(folder):
     (folder / "figures.py").write_text("BLUE = 1")
     (folder / "measured").mkdir()
     (folder / "measured" / "scaling.csv").write_text("0.98")
+    (folder / "measured" / "heads.npz").write_text("0.31")
 
 
 def test_a_changed_style_rewrites_pages_and_runs_nothing(tmp_path, monkeypatch):
@@ -226,7 +227,7 @@ def test_a_changed_style_rewrites_pages_and_runs_nothing(tmp_path, monkeypatch):
     assert freshness._executed_with() == executed
 
 
-@pytest.mark.parametrize("source", ["figures.py", "measured/scaling.csv"])
+@pytest.mark.parametrize("source", ["figures.py", "measured/scaling.csv", "measured/heads.npz"])
 def test_a_changed_module_or_table_runs_the_chapters_again(tmp_path, monkeypatch, source):
     _book(tmp_path)
     monkeypatch.setattr(freshness, "BOOK", tmp_path)
