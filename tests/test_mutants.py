@@ -81,7 +81,7 @@ def test_likeness_of_results():
     assert likeness(one[:1], one[:1] * (1 + 1e-6)) is Likeness.ROUNDED
     others = one * 2, one.double(), one[:1], None, torch.tensor([1.0, 2.0])
     assert {likeness(one, other) for other in others} == {Likeness.OTHER}
-    assert likeness([one], [one, one]) is Likeness.OTHER and likeness(1, True) is Likeness.OTHER
+    assert likeness([one], [one, one]) is likeness((one,), (one, one)) is Likeness.OTHER and likeness(1, True) is Likeness.OTHER
 
 
 def test_a_mutant_can_not_take_all_memory(single_head):

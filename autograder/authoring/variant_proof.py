@@ -136,8 +136,8 @@ def _results(exercise: Exercise, known: KnownAnswer, seed: int) -> tuple[Results
 
 def likeness(came: object, right: object) -> Likeness:
     """Return how far apart two results are, or two lists of them."""
-    if isinstance(came, (tuple, list)) and isinstance(right, (tuple, list)) and len(came) == len(right):
-        return max(map(likeness, came, right), default=Likeness.SAME)
+    if isinstance(came, (tuple, list)) and isinstance(right, (tuple, list)):
+        return max(map(likeness, came, right), default=Likeness.SAME) if len(came) == len(right) else Likeness.OTHER
     if not isinstance(came, Tensor) or not isinstance(right, Tensor):
         return Likeness.SAME if type(came) is type(right) and came == right else Likeness.OTHER
     if came.dtype == right.dtype and torch.equal(came.nan_to_num(), right.nan_to_num()) and torch.equal(came.isnan(), right.isnan()):
