@@ -93,7 +93,7 @@ def _timed(spent: dict[str, float]) -> Iterator[None]:
     with (
         timed(Zygote, "fork", lambda args: "fork"),
         timed(Zygote, "end", lambda args: "end"),
-        timed(Session, "_ask", lambda args: "cells" if args[1]["do"] in ("set_up", "cell") else "calls"),
+        timed(Session, "_ask", lambda args: "cells" if args[1]["do"] == "cell" else "calls"),
     ):
         yield
 

@@ -62,7 +62,7 @@ def _page(exercise, test, answer: Callable) -> tuple:
         verdict = explain(test.check, test, blame(test, error, SEED), learner, 1.0)
         return verdict.outcome, verdict.question, verdict.reason, verdict.given, verdict.expected, verdict.came, verdict.note
     finally:
-        learner._forget()
+        learner.end_test()
     return (Outcome.PASSED,)
 
 

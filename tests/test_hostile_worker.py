@@ -67,7 +67,7 @@ def test_any_value_gets_a_verdict(single_head, data):
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(answer=st.dictionaries(st.sampled_from(["error", "texts", "value", "ready", "other"]), VALUES, max_size=4))
+@given(answer=st.dictionaries(st.sampled_from(["error", "texts", "at", "value", "ready", "other"]), VALUES, max_size=4))
 def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
     mine, theirs = socket.socketpair()
     worker = Worker(
@@ -80,7 +80,7 @@ def test_any_answer_is_a_value_or_an_error_of_the_learners(answer):
         speaker = threading.Thread(target=wire.send, args=(theirs, answer))
         speaker.start()
         try:
-            worker.ask({"do": "set_up"}, 5)
+            worker.ask({"do": "call"}, 5)
         except Stopped:
             pass
         speaker.join()
@@ -131,7 +131,7 @@ def test_any_bytes_are_an_error_of_the_learners(frames, announced):
         theirs.sendall((announced % (1 << 32)).to_bytes(4, "little") + b"".join(frames))
         theirs.shutdown(socket.SHUT_WR)
         try:
-            worker.ask({"do": "set_up"}, 5)
+            worker.ask({"do": "call"}, 5)
         except Stopped:
             pass
         theirs.close()

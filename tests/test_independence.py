@@ -117,13 +117,13 @@ def test_inputs_lie_in_memory_as_they_are_read(name):
     exercise, torn = exercises.load(name), set()
     right = trusted_learner(exercise, None)
 
-    def send(operation: str, target, args: tuple, kwargs: dict, **more):
+    def ask(send, operation: str, target, args: tuple, kwargs: dict, **more):
         parts = [part for call in args for part in (call if isinstance(call, tuple) else (call,))] + list(kwargs.values())
         if not all(part.clone().is_contiguous() for part in parts if isinstance(part, torch.Tensor)):
             torn.add(target if isinstance(target, str) else operation)
-        return right._send(operation, target, args, kwargs, **more)
+        return send(operation, target, args, kwargs, **more)
 
-    assert failures(exercise, Learner(send)) == {} and not torn
+    assert failures(exercise, right.asked_through(ask)) == {} and not torn
 
 
 @pytest.mark.parametrize("name", HIDING)

@@ -167,7 +167,6 @@ def test_no_worker_outlives_its_judge(level, word):
             zygote, before = Zygote(level, forkserver.link), set(_below(forkserver))
             worker = zygote.fork(Limits())
             with zygote, worker.link:
-                wire.send(worker.link, {"do": "set_up", "forbidden": []})
                 wire.send(worker.link, {"do": "cell", "source": word})
                 born = set(_below(forkserver)) - before
                 end(zygote)

@@ -178,7 +178,7 @@ def test_known_answers_do_not_grow_with_the_class():
     for _ in range(2):
         verdicts_on(exercise, known_learner(exercise.name, exercise.mistakes[0].name), seed=3)
     for learner in (reference_learner(exercise.name), known_learner(exercise.name, exercise.mistakes[0].name)):
-        assert learner._forget.__self__._kept == []
+        assert learner._drop.__self__._kept == {}
 
 
 def test_modules_are_there_until_their_test_ends():

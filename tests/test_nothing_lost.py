@@ -188,7 +188,7 @@ def test_a_process_that_somebody_else_kills_is_held_against_nobody(course, hand_
         """A session whose worker or zygote is killed from outside, once."""
 
         def _ask(self, request, *more):
-            if not killed and request["do"] != "set_up" and (request["do"] == "cell") == (moment == "at a cell"):
+            if not killed and (request["do"] == "cell") == (moment == "at a cell"):
                 killed.append(request)
                 os.kill(_pid_of(self, victim), signal.SIGKILL)
             return super()._ask(request, *more)

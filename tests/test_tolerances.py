@@ -28,11 +28,11 @@ RIGHT = [
 def roughly(learner: Learner, key: int) -> Learner:
     """Return a learner whose own operations are off; what comes back is rounded no further."""
 
-    def send(*what, **more):
+    def ask(send, *what, **more):
         with Jitter(key, TIMES * SPAN):
-            return learner._send(*what, **more)
+            return send(*what, **more)
 
-    return Learner(send, forget=learner._forget)
+    return learner.asked_through(ask)
 
 
 def refused(name: str, known: str | None) -> dict[str, str]:

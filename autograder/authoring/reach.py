@@ -17,7 +17,6 @@ from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..judging.answers import answers, reference_learner
 from ..judging.verdicts import counted
-from ..kit.learner import Learner
 from ..kit.suite import Test, failure
 
 ANYTHING = ""  # stands for all names: what does more than define something may change whatever there is
@@ -39,12 +38,12 @@ def _asked(exercise: str, test: str, seed: int) -> frozenset[str]:
     """Return the names of the learner's that a test asks for when the reference answers, and whatever else it hands over as text."""
     reference, asked = reference_learner(exercise), set[str]()
 
-    def send(operation: str, target, args: tuple, kwargs: dict, **more):
+    def ask(send, operation: str, target, args: tuple, kwargs: dict, **more):
         asked.update(each for each in (target, *args, *kwargs.values()) if isinstance(each, str))
-        return reference._send(operation, target, args, kwargs, **more)
+        return send(operation, target, args, kwargs, **more)
 
     (found,) = (each for each in exercises.load(exercise).tests if each.name == test)
-    error = failure(found, Learner(send, forget=reference._forget), seed, reference)
+    error = failure(found, reference.asked_through(ask), seed, reference)
     if error is not None:
         raise AssertionError(f"{exercise}: the reference answer fails {test}: {error}")
     return frozenset(asked)

@@ -23,7 +23,6 @@ from ..exercise.model import Exercise
 from ..judging.answers import reference_learner, trusted_learner
 from ..judging.verdicts import counted
 from ..kit.compare import expect
-from ..kit.learner import Learner
 from ..kit.outcome import Wrong
 from ..kit.suite import failure
 from .mutant_proof import SEED, SEEDS, Proof, TooLong, reasons_of_variants, refusing, within_limits
@@ -120,13 +119,13 @@ def _results(exercise: Exercise, known: KnownAnswer, seed: int) -> tuple[Results
     plain, is_refused = trusted_learner(exercise, known), False
     results: Results = []
 
-    def send(*question, **more):
-        came = plain._send(*question, **more)
+    def ask(send, *question, **more):
+        came = send(*question, **more)
         if more.get("device") is None:  # elsewhere the numbers are those of a fresh module, of which nobody asks anything
             results[-1].append(came)
         return came
 
-    learner = Learner(send, forget=plain._forget)
+    learner = plain.asked_through(ask)
     for test in [test for check in exercise.checks for test in counted(exercise, check) if not test.measures]:
         results.append([])
         with within_limits(exercise):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 from ..exercise.model import Exercise
 from ..kit.cells import ANSWER, Cell, refused
 from ..kit.cost import Cost
-from ..kit.learner import Learner
+from ..kit.learner import Call, Learner
 from ..kit.outcome import Ended, JudgeFailed, MemoryLimit, Raised, Stopped, TimeLimit, undefined
 from ..limits import Limits
 from ..sandbox.client import Worker, Zygote
@@ -40,7 +40,7 @@ class Session:
         self._spent = 0.0  # seconds in which the learner's code was waited for
         self.doubts = 0  # workers that ended by themselves, or that something else ended or kept from computing
         self.own_doing = False  # whether the learner's code may have brought that about
-        self.learner = Learner(self._send)
+        self.learner = Learner(self._send, together=True)
 
     def close(self) -> None:
         """End the worker; the next call gets a fresh one."""
@@ -55,14 +55,19 @@ class Session:
     def __exit__(self, *error) -> None:
         self.close()
 
-    def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, **more):
-        """Return the worker's result of an operation; `ask` answers the questions that the worker asks back meanwhile."""
+    def _send(self, operation: str, target, args: tuple, kwargs: dict, ask=None, before: Sequence[Call] = (), **more):
+        """Return the worker's result of an operation; `ask` answers the questions that the worker asks back meanwhile.
+
+        The calls `before` are made first, by the same worker. What starts another one does without them.
+        """
         if operation == "measured":
             return self._measured(target, args, kwargs)
         if operation == "restart":
             return self.close()
         request = {"do": operation, "target": target, "args": args, "kwargs": kwargs, **more}
-        return self._called(Worker.ask, request) if ask is None else self._mutation_test(request, ask)
+        if ask is not None:
+            return self._mutation_test(request, ask)
+        return self._called(Worker.ask, *map(_request, before), request)
 
     def _mutation_test(self, request: dict, ask):
         """Return what a worker answers that may ask back; it is started for this one mutation test.
@@ -84,37 +89,38 @@ class Session:
         requests = [{"do": "call", "target": target, "args": args, "kwargs": kwargs} for args in calls]
         return tuple(self._called(Worker.cost, request) for request in requests)
 
-    def _called(self, way, request: dict):
-        """Return the worker's answer to a call; `way` is the method of `Worker` that asks for it."""
+    def _called(self, way, *requests: dict):
+        """Return the worker's answer to a call, or to the last of several; `way` is the method of `Worker` that asks for it."""
         self._load()
-        if isinstance(request["target"], str) and request["target"] in self._missing:
-            raise self._missing[request["target"]]
+        for at, request in enumerate(requests):
+            if isinstance(request["target"], str) and request["target"] in self._missing:
+                raise _at(self._missing[request["target"]], at)
+        names = [request["target"] for request in requests if isinstance(request["target"], str)]
         try:
-            return self._ask(request, self._limits.patience(self._times_up), way)
+            return self._ask(_together(requests), self._limits.patience(self._times_up), way)
         except TimeLimit as error:
             self._times_up += 1
-            raise TimeLimit(f"{request['target']}: {error}" if isinstance(request["target"], str) else str(error)) from None
+            raise TimeLimit(f"{names[-1]}: {error}" if names else str(error)) from None
         except MemoryLimit:
             self.close()  # what it still holds would be missing in the next check
             raise
         except Raised as error:
-            raise self._reason(error) from None
+            raise _at(self._reason(error), error.at) from None
 
     def _load(self, measured: bool = False) -> None:
         """Bring up a worker with all cells run, leaving out those that kill it."""
         self._left()  # raises before a worker is started in vain
         while self._worker is None:
-            self._worker = self._forked()
-            self._ask({"do": "set_up", "forbidden": self._exercise.forbidden, "measured": measured})
+            self._worker = self._forked(measured)
             for cell in self._cells:
                 if cell.id not in self._broken:
                     self._run(cell)
                 if self._worker is None:
                     break
 
-    def _forked(self) -> Worker:
+    def _forked(self, measured: bool) -> Worker:
         with _ours():
-            return self._zygote.fork(self._limits)
+            return self._zygote.fork(self._limits, self._exercise.forbidden, measured)
 
     def _run(self, cell: Cell) -> None:
         refusal = refused(cell, self._exercise.forbidden)
@@ -179,6 +185,20 @@ class Session:
             match and int(match[2]) <= len(source.splitlines()) and (match[1] or "lambda") in {"module", "lambda", *WORD.findall(source)}
         )
         return where if is_there else ""
+
+
+def _request(call: Call) -> dict:
+    return {"do": call.operation, "target": call.target, "args": call.args, "kwargs": call.kwargs, **call.more}
+
+
+def _together(requests: tuple[dict, ...]) -> dict:
+    return {"do": "together", "calls": list(requests)} if len(requests) > 1 else requests[0]
+
+
+def _at(error: Stopped, at: object) -> Stopped:
+    """Return an error of one of several calls, with the number of that call."""
+    error.at = at
+    return error
 
 
 @contextmanager

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 
 import torch
 from torch import Tensor
 
 from .devices import META
 from .operations import Operations, names_of
-from .outcome import Raised, Sentence, Wrong, undefined
+from .outcome import Raised, Sentence, Stopped, Wrong, undefined
 from .plain import Handle, Object
 from .values import call
 
@@ -24,10 +25,46 @@ class Excuse:
     charged: frozenset[str]
 
 
+@dataclass(frozen=True)
+class Call:
+    """An operation on the learner's code, as it is sent, and the call as a learner would have typed it."""
+
+    operation: str
+    target: object
+    args: tuple
+    kwargs: dict
+    more: dict
+    typed: tuple[str, tuple, dict]
+
+
+@dataclass
+class Waiting:
+    """The calls of which no answer is needed: they are sent with the next one of which one is."""
+
+    calls: list[Call] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what they make; those that `Operations` gives count from 0
+
+    def taken(self) -> tuple[Call, ...]:
+        """Return the calls, which wait no longer."""
+        calls = tuple(self.calls)
+        self.calls.clear()
+        return calls
+
+    def clear(self) -> None:
+        """Forget the calls, and count anew: in each test the same numbers stand for the same."""
+        self.calls.clear()
+        self.numbers = count(-1, -1)
+
+
+# Of these nothing comes back.
+SILENT = {"later", "stepped", "shake", "wipe", "switch", "double"}
+
+
 class Learner:
     """Sends calls to the learner's code, wherever that runs, and returns plain values.
 
-    `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge.
+    `send(operation, *arguments)` goes to `Operations` in the notebook, and to a worker in a judge. Where it takes several calls at once, as
+    `before`, those of which nothing comes back go together with the next one: each way to a worker and back costs as much as a short call.
     """
 
     def __init__(
@@ -38,13 +75,17 @@ class Learner:
         forget=lambda: None,
         excuses: list | None = None,
         devices: Sequence[str] = (META,),
+        waiting: Waiting | None = None,
+        together: bool = False,
     ):
         self._send = send
         self._device = device
         self._calls = [("", (), {})] if calls is None else calls
-        self._forget = forget  # drops what the calls of a test have left behind
+        self._drop = forget  # what the calls of a test have left behind
         self._excuses: list[Excuse] = [] if excuses is None else excuses
         self._devices = devices  # other than the CPU, to which the code can be asked to go
+        self._waiting = Waiting() if waiting is None else waiting
+        self._together = together
 
     @property
     def last_call(self) -> str:
@@ -54,7 +95,20 @@ class Learner:
 
     def on(self, device: str) -> Learner:
         """Return the same learner with inputs and modules on `device`."""
-        return Learner(self._send, device, self._calls, self._forget, self._excuses, self._devices)
+        return Learner(self._send, device, self._calls, self._drop, self._excuses, self._devices, self._waiting, self._together)
+
+    def asked_through(self, ask: Callable) -> Learner:
+        """Return the same learner whose calls go through `ask(send, operation, target, args, kwargs, **more)`, one at a time."""
+        return Learner(partial(ask, self._send), forget=self._drop, devices=self._devices, waiting=self._waiting)
+
+    def for_test(self, test: str, seed: int) -> Learner:
+        """Return the learner that a test of this name talks to, with this seed: this one, where nothing is remembered."""
+        return self
+
+    def end_test(self) -> None:
+        """Drop what the calls of a test have left behind, and those that it did not wait for."""
+        self._waiting.clear()
+        self._drop()
 
     def excuse(self, wrong: Wrong, *charged: str) -> None:
         """Let a wrong answer pass because one of these checks says that it is wrong, or any other one where none is named.
@@ -75,11 +129,23 @@ class Learner:
         return Callee(self, name, name)
 
     def _ask(self, operation: str, callee: Callee, args: tuple, kwargs: dict, **more):
-        self._calls[-1] = callee.title, args[-1] if operation == "measured" else args, kwargs
-        args = tuple(_target(a) for a in args)
-        kwargs = {name: _target(a) for name, a in kwargs.items()}
-        result = self._send(operation, callee.target, args, kwargs, **more)
-        return self._wrap(result, callee)
+        typed = callee.title, args[-1] if operation == "measured" else args, kwargs
+        sent = tuple(_target(a) for a in args), {name: _target(a) for name, a in kwargs.items()}
+        call = Call(operation, callee.target, *sent, more, typed)
+        if self._together and operation in SILENT:
+            return self._waiting.calls.append(call)
+        return self._wrap(self._answer(self._waiting.taken(), call), callee)
+
+    def _answer(self, before: tuple[Call, ...], call: Call):
+        """Return the answer to a call; those before it are made first, and if one of them raises an error, that is the latest call."""
+        self._calls[-1] = call.typed
+        first = {"before": before} if before else {}  # only who takes several calls at once gets them
+        try:
+            return self._send(call.operation, call.target, call.args, call.kwargs, **call.more, **first)
+        except Stopped as error:
+            if isinstance(error.at, int) and 0 <= error.at < len(before):  # a worker says so, and may say anything
+                self._calls[-1] = before[error.at].typed
+            raise
 
     def _wrap(self, value, callee: Callee):
         if isinstance(value, Handle):
@@ -97,6 +163,12 @@ class Callee:
 
     def __call__(self, *args, **kwargs):
         return self.learner._ask("call", self, args, kwargs, device=self.learner._device)
+
+    def later(self, *args, **kwargs) -> Callee:
+        """Return what the call makes, such as a module. It may be made only with the next call that has an answer, so an error comes with that one."""
+        made = Handle(next(self.learner._waiting.numbers))
+        self.learner._ask("later", self, args, kwargs, number=made.number, device=self.learner._device)
+        return Callee(self.learner, made, f"{self.title}(...)")
 
     def pair(self, *args, **kwargs) -> tuple[Tensor, Tensor]:
         """Return the two tensors that the call must return; raises `Wrong` for anything else."""

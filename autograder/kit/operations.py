@@ -29,7 +29,7 @@ class Operations:
 
     def __init__(self, namespace: dict, guard, missing: dict[str, Stopped] | None = None):
         self._namespace = namespace
-        self._kept: list = []
+        self._kept: dict[int, object] = {}  # by the numbers of their handles
         self._guard = guard
         self._one_device = OneDevice()
         self._missing = missing or {}  # names that a cell should have defined, with the reason why it did not
@@ -38,6 +38,11 @@ class Operations:
         """Return what the target returns, in plain form."""
         with self._watched(), self._one_device if device == META else nullcontext():
             return self._plain(self._run(target, args, kwargs, device))
+
+    def later(self, target, args: tuple, kwargs: dict, number: int, device: str | None = None) -> None:
+        """Keep what the target returns, whatever it is, under a number that whoever asks has chosen."""
+        with self._watched(), self._one_device if device == META else nullcontext():
+            self._kept[number] = self._run(target, args, kwargs, device)
 
     def unchanged(self, target, args: tuple, kwargs: dict, device: str | None = None) -> tuple[object, tuple[str, ...]]:
         """Return what the target returns, in plain form, and the names of the inputs that it wrote into.
@@ -208,8 +213,9 @@ class Operations:
         if isinstance(value, (tuple, list)) and depth < DEEPEST:
             return tuple(self._plain(part, depth + 1) for part in value)
         if isinstance(value, nn.Module):
-            self._kept.append(value)
-            return Handle(len(self._kept) - 1)
+            number = len(self._kept)
+            self._kept[number] = value
+            return Handle(number)
         return plain(value)
 
     def _watched(self):

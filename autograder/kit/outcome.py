@@ -40,6 +40,7 @@ class Stopped(Exception):
 
     outcome: Outcome
     redacted: str
+    at: object = None  # which of several calls that were sent together it was, if a worker says so
 
 
 class Raised(Stopped):

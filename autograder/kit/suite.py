@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -58,14 +59,14 @@ class Test:
 
     def run(self, learner, seed: int, reference=None) -> None:
         """Run the test on `learner`; raises `Wrong` or `Stopped` when it does not pass."""
-        have = {"learner": learner, "reference": reference, "draw": self.draw(seed)}
+        have = {"learner": learner, "reference": reference and reference.for_test(self.name, seed), "draw": self.draw(seed)}
         code = self.function.__code__
         self.function(**{name: have[name] for name in code.co_varnames[: code.co_argcount]})
 
     def draw(self, seed: int) -> Draw:
         return Draw(seed if self.hidden else VISIBLE_SEED, self.name)
 
-    @property
+    @cached_property
     def measures(self) -> bool:
         """Return whether the test, or a function that it uses, measures what calls cost, which takes a second."""
         return not COSTS.isdisjoint(_names_used(self.function.__code__, self.function.__globals__))
@@ -149,7 +150,7 @@ def failure(test: Test, learner, seed: int, reference=None) -> Wrong | Stopped |
         return blame(test, error, seed, reference)
     finally:  # known answers are kept for a whole class: the modules that tests have made of them are not
         for each in filter(None, (learner, reference)):
-            each._forget()
+            each.end_test()
     return None
 
 

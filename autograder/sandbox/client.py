@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -70,13 +70,13 @@ class Zygote:
         if self.forkserver is not None:
             self.forkserver.close()
 
-    def fork(self, limits: Limits) -> Worker:
-        """Return a fresh worker, locked in."""
+    def fork(self, limits: Limits, forbidden: Sequence[str] = (), measured: bool = False) -> Worker:
+        """Return a fresh worker, locked in, whose learner's code may not use what is forbidden; `measured` tells that its memory will be."""
         mine, theirs = socket.socketpair()
         with ExitStack() as in_vain:
             in_vain.callback(mine.close)
             with theirs:
-                wire.send(self._link, {"do": "fork", "limits": limits.as_message()})
+                wire.send(self._link, {"do": "fork", "limits": limits.as_message(), "forbidden": list(forbidden), "measured": measured})
                 socket.send_fds(self._link, [b"."], [theirs.fileno()])
             worker = Worker(self, mine, _answer(self._link)["pid"], limits)
             _answer(mine)  # that it is locked in
@@ -221,11 +221,16 @@ def _value(answer: dict):
     texts = answer.get("texts")
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
         texts = [""]
-    texts = [text[:LONGEST_TEXT] for text in texts]
-    if answer["error"] == Raised.__name__ and len(texts) == 3:
-        raise Raised(*texts)
-    kind = OTHERS.get(answer["error"]) if isinstance(answer["error"], str) else None
-    raise Raised("error", texts[0]) if kind is None else kind(texts[0])
+    error = _error(answer["error"], [text[:LONGEST_TEXT] for text in texts])
+    error.at = answer.get("at")
+    raise error
+
+
+def _error(kind: object, texts: list[str]) -> Stopped:
+    if kind == Raised.__name__ and len(texts) == 3:
+        return Raised(*texts)
+    other = OTHERS.get(kind) if isinstance(kind, str) else None
+    return Raised("error", texts[0]) if other is None else other(texts[0])
 
 
 def offered() -> Level:

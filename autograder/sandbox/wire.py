@@ -96,6 +96,8 @@ def receive(link: socket.socket, until: Deadline | None = None) -> dict:
 
 
 def _pack(value, tensors: list[Tensor]):
+    if value is None or type(value) in (bool, int):  # most of what crosses
+        return value
     if isinstance(value, Tensor):
         tensors.append(value)
         return {"tensor": len(tensors) - 1}

@@ -9,6 +9,7 @@ import os
 import resource
 import socket
 import sys
+from types import CodeType
 
 from ..kit.cells import silence_check
 from ..kit.classify import classify
@@ -20,8 +21,10 @@ from . import confine, wire
 MEGABYTE = 1 << 20
 
 
-def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
+def serve(link: socket.socket, shell, guard: Guard, limits: dict, measured: bool, config: dict) -> None:
     """Lock this process in, report that, and answer the judge's requests until it closes the link."""
+    if measured:
+        confine.give_back_memory()
     _shut_out(link, config)
     try:
         _shut_in(limits, config)
@@ -30,7 +33,7 @@ def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
     wire.send(link, {"ready": True})
     # No exercise needs it, and what some of them ask for is ready-made there, out of sight of torch's dispatcher.
     sys.modules["scipy"] = None  # type: ignore[assignment]  # Python's own way to refuse an import
-    worker = _Worker(shell, link)
+    worker = _Worker(shell, link, guard)
     while True:
         try:
             request = wire.receive(link)
@@ -40,10 +43,10 @@ def serve(link: socket.socket, shell, limits: dict, config: dict) -> None:
 
 
 class _Worker:
-    def __init__(self, shell, link: socket.socket):
+    def __init__(self, shell, link: socket.socket, guard: Guard):
         self._shell = shell
         self._link = link
-        self._operations: Operations | None = None
+        self._operations = Operations(shell.user_ns, guard)
         silence_check()
 
     def answer(self, request: dict) -> dict:
@@ -55,16 +58,24 @@ class _Worker:
             return _error_message(classify(error))
 
     def _do(self, do: str, **rest):
-        if do == "set_up":
-            self._operations = Operations(self._shell.user_ns, Guard(rest["forbidden"]))
-            if rest.get("measured"):
-                confine.give_back_memory()
-            return None
         if do == "cell":
             return self._run_cell(rest["source"])
+        if do == "together":
+            return self._together(**rest)
         if do == "mutation_test":
             rest["ask"] = self._ask_back
         return getattr(self._operations, do)(**rest)
+
+    def _together(self, calls: list[dict]):
+        """Return what the last of several calls returns; an error says at which of them it was."""
+        for at, call in enumerate(calls):
+            try:
+                last = self._do(**call)
+            except BaseException as error:  # as in `answer`
+                stopped = classify(error)
+                stopped.at = at
+                raise stopped from None
+        return last
 
     def _ask_back(self, question: dict) -> dict:
         """Return the judge's reply to a question of a learner's test, while the judge waits for this worker's answer."""
@@ -72,10 +83,25 @@ class _Worker:
         return wire.receive(self._link)
 
     def _run_cell(self, source: str) -> None:
+        code = self._compiled(source)
+        if code is not None:
+            with self._shell.builtin_trap:
+                exec(code, self._shell.user_ns)
+            return
         result = self._shell.run_cell(source, store_history=False, silent=True)
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
             raise error
+
+    def _compiled(self, source: str) -> CodeType | None:
+        """Return a cell as code; None where it is no plain Python.
+
+        That has magics, an `await` or an error in it, which are IPython's business. All others take a fraction of the time without it.
+        """
+        try:
+            return self._shell.compile(source, self._shell.compile.cache(source), "exec")
+        except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+            return None
 
 
 def _send(link: socket.socket, answer: dict) -> None:
@@ -91,7 +117,7 @@ def _send(link: socket.socket, answer: dict) -> None:
 def _error_message(error: Stopped | BaseException) -> dict:
     """Return an error as a message: its class and the texts to make it again."""
     texts = [error.kind, error.text, error.where] if isinstance(error, Raised) else [str(error)]
-    return {"error": type(error).__name__, "texts": texts}
+    return {"error": type(error).__name__, "texts": texts, "at": getattr(error, "at", None)}
 
 
 def _shut_out(link: socket.socket, config: dict) -> None:

@@ -14,7 +14,8 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import jaxtyping  # noqa: F401  (every notebook imports it: once here, not in each worker)
@@ -110,7 +111,8 @@ def serve(judge_link: socket.socket, shell, config: dict) -> None:
 
 def _do(judge_link: socket.socket, shell, config: dict, do: str, **rest) -> dict:
     if do == "fork":
-        return _fork(judge_link, shell, rest["limits"], config)
+        guard = _guard(tuple(rest.pop("forbidden")))
+        return _fork(judge_link, partial(worker.serve, shell=shell, guard=guard, config=config, **rest), config)
     return _prepare(config) if do == "prepare" else {"use": _use, "end": _end}[do](**rest)
 
 
@@ -146,14 +148,22 @@ def _shell():
     return shell
 
 
-def _fork(judge_link: socket.socket, shell, limits: dict, config: dict) -> dict:
+@cache
+def _guard(dotted_names: tuple[str, ...]) -> forbidden.Guard:
+    """Return a guard that every worker inherits, and that is off until one has need of it: to put it up takes as long as a dozen calls."""
+    guard = forbidden.Guard(list(dotted_names))
+    gc.freeze()
+    return guard
+
+
+def _fork(judge_link: socket.socket, serve_judge: Callable[[socket.socket], None], config: dict) -> dict:
     _, (fd,), _, _ = socket.recv_fds(judge_link, 1, 1)
     link = socket.socket(fileno=fd)
 
     def work() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         judge_link.close()
-        worker.serve(link, shell, limits, config)
+        serve_judge(link)
 
     try:
         return {"pid": _fork_unshared(work) if config["unshared"] else _fork_once(work)}

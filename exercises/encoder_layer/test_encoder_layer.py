@@ -469,8 +469,8 @@ def _quiet(draw, d_model: int, d_ff: int) -> dict:
 
 def _layer(learner, weights: dict, num_heads: int, **more):
     d_model, d_ff = weights["w1"].shape
-    layer = learner.EncoderLayer(d_model=d_model, num_heads=num_heads, d_ff=d_ff, **more)
-    learner.set_weights(layer, **weights)
+    layer = learner.EncoderLayer.later(d_model=d_model, num_heads=num_heads, d_ff=d_ff, **more)
+    learner.set_weights.later(layer, **weights)
     return layer
 
 

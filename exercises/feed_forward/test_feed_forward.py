@@ -244,6 +244,6 @@ def _layers(draw, d_model: int, d_ff: int) -> dict:
 
 def _network(learner, weights: dict):
     d_model, d_ff = weights["w1"].shape
-    network = learner.FeedForward(d_model=d_model, d_ff=d_ff)
-    learner.set_weights(network, **weights)
+    network = learner.FeedForward.later(d_model=d_model, d_ff=d_ff)
+    learner.set_weights.later(network, **weights)
     return network

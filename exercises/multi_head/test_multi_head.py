@@ -376,8 +376,8 @@ def _by_torch(query, key, value, weights: dict, num_heads: int):
 
 
 def _module(learner, weights: dict, num_heads: int):
-    module = learner.MultiHeadAttention(d_model=len(weights["w_query"]), num_heads=num_heads)
-    learner.set_weights(module, **weights)
+    module = learner.MultiHeadAttention.later(d_model=len(weights["w_query"]), num_heads=num_heads)
+    learner.set_weights.later(module, **weights)
     return module
 
 

@@ -546,8 +546,8 @@ def _indifferent(weights: dict) -> dict:
 
 def _attention(learner, weights: dict):
     (d_query, d_k), (d_context, d_v) = weights["w_query"].shape, weights["w_value"].shape
-    attention = learner.CrossAttention(d_query=d_query, d_context=d_context, d_k=d_k, d_v=d_v)
-    learner.set_weights(attention, **weights)
+    attention = learner.CrossAttention.later(d_query=d_query, d_context=d_context, d_k=d_k, d_v=d_v)
+    learner.set_weights.later(attention, **weights)
     return attention
 
 

@@ -423,8 +423,8 @@ def _without_biases(weights: dict) -> dict:
 
 def _network(learner, weights: dict):
     d_model, d_ff = weights["w1"].shape
-    network = learner.FeedForward(d_model=d_model, d_ff=d_ff)
-    learner.set_weights(network, **weights)
+    network = learner.FeedForward.later(d_model=d_model, d_ff=d_ff)
+    learner.set_weights.later(network, **weights)
     return network
 
 

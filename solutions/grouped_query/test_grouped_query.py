@@ -409,10 +409,10 @@ def _drawn(draw, d_model: int, shared: int) -> dict[str, torch.Tensor]:
 
 
 def _module(learner, weights: dict[str, torch.Tensor], num_heads: int, num_kv_heads: int):
-    module = learner.GroupedQueryAttention(len(weights["w_query"]), num_heads, num_kv_heads)
+    module = learner.GroupedQueryAttention.later(len(weights["w_query"]), num_heads, num_kv_heads)
     if weights["w_query"].dtype == torch.float64:
         module.double()
-    learner.set_weights(module, **weights)
+    learner.set_weights.later(module, **weights)
     return module
 
 

@@ -300,10 +300,10 @@ def _drawn(draw, d_model: int, d_k: int) -> list[torch.Tensor]:
 
 
 def _module(learner, weights: list[torch.Tensor]):
-    module = learner.CachedAttention(*weights[0].shape)
+    module = learner.CachedAttention.later(*weights[0].shape)
     if weights[0].dtype == torch.float64:
         module.double()
-    learner.set_weights(module, *weights)
+    learner.set_weights.later(module, *weights)
     return module
 
 

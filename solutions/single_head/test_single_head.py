@@ -623,8 +623,8 @@ def _weights(draw, d_model: int, d_k: int, d_v: int) -> dict:
 
 def _head(learner, weights: dict):
     d_model, d_k = weights["w_query"].shape
-    head = learner.SingleHeadAttention(d_model=d_model, d_k=d_k, d_v=weights["w_value"].shape[1])
-    learner.set_weights(head, **weights)
+    head = learner.SingleHeadAttention.later(d_model=d_model, d_k=d_k, d_v=weights["w_value"].shape[1])
+    learner.set_weights.later(head, **weights)
     return head
 
 
