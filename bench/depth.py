@@ -59,6 +59,7 @@ class Gradient:
     first: float  # norm over all parameters of the first layer
     last: float
     alike: float  # mean cosine between the words of a text, above the last layer
+    heard: float  # how far vectors there differ from text to text, as a share of their size
     loss: float  # nats a word
     right: float  # share of words
 
@@ -161,10 +162,10 @@ class Encoders:
         return logits.unflatten(1, (texts, places)), rows.unflatten(1, (texts, places))
 
     def losses(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return for each model its loss, its share of right words, and how much the words of a text are alike in the end."""
+        """Return for each model its loss, its share of right words, and the vectors above its last layer."""
         (logits, rows), wanted = self.read(tokens), tokens.flip(-1)
         loss = F.cross_entropy(logits.movedim(-1, 1), wanted, reduction="none").mean((1, 2))
-        return loss, (logits.argmax(-1) == wanted).double().mean((1, 2)), alike(rows.detach())
+        return loss, (logits.argmax(-1) == wanted).double().mean((1, 2)), rows.detach()
 
 
 def alike(rows: Tensor) -> Tensor:
@@ -172,6 +173,11 @@ def alike(rows: Tensor) -> Tensor:
     unit = F.normalize(rows, dim=-1)
     cosines = unit @ unit.mT
     return (cosines.sum((-1, -2)) - TOKENS).mean(1) / (TOKENS * (TOKENS - 1))
+
+
+def heard(rows: Tensor) -> Tensor:
+    """Return how far the vectors of a place differ from text to text, as a share of their size, for each model."""
+    return (rows.var(1).mean((1, 2)) / rows.square().mean((1, 2, 3))).sqrt()
 
 
 def normalised(rows: Tensor, norm: Sequence[Tensor]) -> Tensor:
@@ -201,12 +207,12 @@ def tested(models: Encoders) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def measured(models: Encoders) -> list[tuple[float, ...]]:
-    """Return for each model the gradients of its first and its last layer, how much its words are alike, its loss and its share of right words."""
+    """Return for each model the numbers of a row of the first table."""
     exact = models.double()
-    loss, right, similar = tested(exact)
+    loss, right, rows = tested(exact)
     loss.sum().backward()
     first, last = (length(layer) for layer in (exact.layers[0], exact.layers[-1]))
-    return list(zip(*(each.tolist() for each in (first, last, similar, loss, right))))
+    return list(zip(*(each.tolist() for each in (first, last, alike(rows), heard(rows), loss, right))))
 
 
 def length(layer: Sequence[Tensor]) -> Tensor:
