@@ -20,6 +20,7 @@ COVERS = {
     "06_feed_forward": "S15",
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
+    "encoder_layer": "S21 E04 E20",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -33,6 +34,7 @@ LIT = {
     "06_feed_forward": "feed_forward",
     "07_positional_encoding": "position",
     "08_complexity": "compare average",
+    "encoder_layer": "project compare scale softmax average merge feed_forward",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
