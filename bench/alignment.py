@@ -361,6 +361,7 @@ class Length:
     words: float  # mean of the sentences
     right_words: float
     right: float  # whole sentences
+    written: float  # mean number of phrases of place in the translations
     parameters: int
 
 
@@ -412,11 +413,14 @@ def by_length(arm: str, seed: int, steps: int = CHAIN_STEPS) -> list[Length]:
     found = []
     for phrases in CHAIN_PHRASES:
         source, target = numbered([by_rule(spoken(rng, phrases)) for _ in range(CHAIN_TESTED)])
-        written = F.pad(model.write(source, CHAIN_LONGEST), (0, CHAIN_LONGEST))[:, : target.shape[1]]
+        wrote = model.write(source, CHAIN_LONGEST)
+        places = torch.isin(wrote, torch.tensor([TARGET.index(word) for word in PLACES.values()])).sum(1)
+        written = F.pad(wrote, (0, CHAIN_LONGEST))[:, : target.shape[1]]
         hits, real = (written == target)[:, 1:], target[:, 1:] > 0
         whole = float((hits | ~real).all(1).float().mean())
         words = float((source > 0).sum(1).float().mean())
-        found.append(Length(arm, seed, phrases, words, float(hits[real].float().mean()), whole, size))
+        right_words, mean_places = float(hits[real].float().mean()), float(places.float().mean())
+        found.append(Length(arm, seed, phrases, words, right_words, whole, mean_places, size))
     return found
 
 

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+import yaml
 
 BOOK = Path(__file__).parents[2] / "book"
-CHAPTERS = sorted(path.stem for path in BOOK.glob("[0-9][0-9]_*.md"))
+PARTS = ("The mechanism", "A whole model")
+_CONTENTS = yaml.safe_load((BOOK.parent / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [Path(page["file"]).stem for part in _CONTENTS["parts"] if part.get("caption") in PARTS for page in part["chapters"]]
 
 
 def read(chapter: str) -> nbformat.NotebookNode:

@@ -20,6 +20,7 @@ COVERS = {
     "06_feed_forward": "S15",
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
+    "alignment": "S22 E22",  # E22: that an encoder's self-attention aligns two languages
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -33,6 +34,7 @@ LIT = {
     "06_feed_forward": "feed_forward",
     "07_positional_encoding": "position",
     "08_complexity": "compare average",
+    "alignment": "project softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
