@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bench import alignment
-from bench.alignment import ARMS, CHAIN_MOST, CHAIN_PHRASES, HEADS, KEPT, LAYERS, SEEDS, Translator, by_length, measure, trained
+from bench import alignment, made_up
+from bench.alignment import KEPT, SEEDS, measure
+from bench.chains import ARMS, CHAIN_MOST, CHAIN_PHRASES, CHAIN_STEPS, by_length
+from bench.translators import HEADS, LAYERS, Translator, trained
 from tests.book.chapters import BOOK
 
 MEASURED = BOOK / "measured"
@@ -56,7 +58,7 @@ def heads(rows, seed, causal, layer):
 
 def draw(seed: int, count: int = 20) -> list[list[str]]:
     rng = np.random.default_rng(seed)
-    return [alignment.spoken(rng, int(rng.integers(1, 4))) for _ in range(count)]
+    return [made_up.spoken(rng, int(rng.integers(1, 4))) for _ in range(count)]
 
 
 @pytest.mark.parametrize("seed", range(100, 103))
@@ -64,8 +66,8 @@ def test_the_page_speaks_the_language_of_the_program(page, seed):
     """Two programs make the same sentences, the same translations and the same links."""
     ours, pages = np.random.default_rng(seed), np.random.default_rng(seed)
     for phrases in range(4):
-        source = alignment.spoken(ours, phrases)
-        pair = alignment.by_rule(source)
+        source = made_up.spoken(ours, phrases)
+        pair = made_up.by_rule(source)
         assert page["spoken"](pages, phrases) == source
         assert page["by_rule"](source) == (pair.target, pair.origin)
         assert page["true_links"](source) == (pair.sure, pair.possible)
@@ -96,7 +98,7 @@ def test_the_error_rate_is_0_for_the_sure_links_and_1_for_none_that_is_possible(
 
 def test_the_page_scores_as_the_program_does(page):
     sentences = draw(100)
-    pairs = [alignment.by_rule(source) for source in sentences]
+    pairs = [made_up.by_rule(source) for source in sentences]
     weights = torch.rand(len(pairs), max(len(pair.target) for pair in pairs), max(len(pair.source) for pair in pairs))
     maps = [each[: len(pair.target), : len(pair.source)].numpy() for each, pair in zip(weights, pairs)]
     for each, pair in zip(weights, pairs):
@@ -113,15 +115,15 @@ def test_the_page_reads_and_writes_as_the_program_does(page):
     """Two programs, one in NumPy and one in torch, give the same guesses, the same maps and the same translations."""
     model = kept(True)
     for source in draw(100, 5):
-        pair = alignment.by_rule(source)
-        numbers, target = alignment.numbered([pair])
+        pair = made_up.by_rule(source)
+        numbers, target = made_up.numbered([pair])
         logits, maps = model.decode(model.encode(numbers), numbers > 0, target[:, :-1])
         guesses, weights = page["decode"](page["encode"](source), ["(start)", *pair.target])
         assert guesses == pytest.approx(logits[0].softmax(-1).numpy(), abs=1e-3)
         assert weights == pytest.approx(maps[:, 0].numpy(), abs=1e-3)
         assert page["when_hidden"](source).T == pytest.approx(alignment.hidden_one_by_one(model, pair).numpy(), abs=1e-3)
         written = model.write(numbers)[0].tolist()
-        assert page["translate"](source) == [alignment.TARGET[word] for word in written[1:-1]]
+        assert page["translate"](source) == [made_up.TARGET[word] for word in written[1:-1]]
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -239,5 +241,5 @@ def test_another_start_of_the_chains_runs_into_the_same_wall():
     rows = [vars(row) for arm in ARMS for row in by_length(arm, 100)]
     test_one_state_gets_worse_with_length_and_attention_does_not_within_what_was_trained(rows, 100)
     test_attention_has_learnt_to_count_to_six(rows, 100)
-    longer = by_length("one state", 100, steps=2 * alignment.CHAIN_STEPS)
+    longer = by_length("one state", 100, steps=2 * CHAIN_STEPS)
     assert longer[3].right > at(rows, "one state", 100, 3)["right"]
