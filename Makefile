@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -118,6 +118,9 @@ heads: environment
 
 depth: environment
 	@$(RUN) -m bench.depth --gradients book/measured/depth.csv --contest book/measured/warmup.csv
+
+alignment: environment
+	@$(RUN) -m bench.alignment --page book/measured/alignment.csv --lengths book/measured/lengths.csv --weights book/measured/alignment.npz
 
 proof: environment
 	@$(RUN) -m bench.mutants --page book/measured/mutants.md

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: The encoder layer
-#     chapter: 06_feed_forward
+#     chapter: encoder_layer
 #     difficulty: hard
 #     minutes: 75
 #     forbidden: [layer_norm]
