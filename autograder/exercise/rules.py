@@ -21,7 +21,7 @@ REQUIRED_IMPORTS = {"check", "hint"}
 def check_header(about: dict, file: str, book: Path) -> None:
     """Raise `AuthorError` unless the header says all that a learner wants to know before starting."""
     # What a chapter opens with, and no other page.
-    chapters = sorted(path.stem for path in book.glob("*.md") if ":class: objectives" in path.read_text(encoding="utf-8"))
+    chapters = sorted(path.stem for path in book.glob("*.md") if "} After this chapter you can" in path.read_text(encoding="utf-8"))
     rules = {
         "title": (isinstance(about.get("title"), str), "a title, for example `title: Single-head attention`"),
         "chapter": (about.get("chapter") in chapters, f"one of the book's chapters: {', '.join(chapters)}"),

@@ -17,7 +17,7 @@
 #
 # In self-attention one sentence asks and answers. Here one sequence asks and another answers: a translation reads its
 # source, a caption reads its picture. You write the module that does this, and then let two sequences read each other.
-# The chapters *self-attention* and *softmax* have the ideas.
+# The chapters *self-attention* and *softmax* have the ideas; *alignment* shows what such a module looks at in a trained translator.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Where you are stuck, `hint("who_asks")` opens the first of three hints for that check. Hints cost nothing.

@@ -18,7 +18,8 @@
 # Attention moves information between words, the feed-forward network works on each word alone. An **encoder layer** puts the
 # two one after the other. Around each runs a **residual connection**, which adds what went in to what came out, and
 # **layer normalisation** keeps the size of the numbers in bounds. You write the normalisation, then the layer.
-# The chapters *multi-head attention* and *the feed-forward network* have the two parts.
+# The chapter *the encoder layer* works sum and norm by hand, and says why there are two orders; *multi-head attention* and *the
+# feed-forward network* have the two parts.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Where you are stuck, `hint("mean")` opens the first of three hints for that check. Hints cost nothing.
