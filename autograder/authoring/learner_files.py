@@ -8,7 +8,6 @@ import re
 from dataclasses import asdict
 
 import nbformat
-import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -17,7 +16,7 @@ from ..exercise.edits import lines_of
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..exercise.notebook import KERNEL, picture_files, pictures, released_notebook
-from ..exercise.reading import all_names, chapter_title, optional_names
+from ..exercise.reading import all_names, chapter_title, optional_names, site_settings
 from ..exercise.right import right_answers
 from ..exercise.test_file import needed
 from ..kit.afterwards import FOLDER, pack
@@ -98,7 +97,7 @@ def afterwards_file(name: str) -> str:
 
 def page_address(page: str) -> str:
     """Return where a page of the book is published; "" where `_config.yml` does not say."""
-    site = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8")).get("html", {}).get("baseurl")
+    site = site_settings().get("html", {}).get("baseurl")
     return f"{site.rstrip('/')}/{page}.html" if site else ""
 
 
