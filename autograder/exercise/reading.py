@@ -38,8 +38,9 @@ def optional_names() -> set[str]:
 
 
 def site_settings() -> dict:
-    """Return what `_config.yml` says about the site: where it is published, and where its source is."""
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    """Return what `_config.yml` says about the site: where it is published, and where its source is; nothing where there is no site."""
+    path = ROOT / "_config.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def load(name: str) -> Exercise:
