@@ -59,7 +59,6 @@ def test_a_learner_who_only_presses_buttons(desk, window):
 
         lab.write(first, ENDLESS)
         lab.run(first)
-        # A press comes in by a thread of its own, and only what runs where cells do can be stopped.
         lab.press(first, "check", "dot: time limit")
         lab.press(first, "hint", "Hint 1 of 3 (dot)")
         lab.press(first, "hint", "Hint 2 of 3 (dot)")
@@ -110,6 +109,15 @@ def test_without_widgets_a_line_says_what_to_ask(desk):
         )
         assert kernel.run(right["answer-additive"], "answer-additive") == "Ask it: check.additive(), check.widths(), check.batch()"
         assert kernel.run("x = 1", "own") == ""
+
+
+def test_what_a_press_does_runs_where_cells_run(desk):
+    """Front ends may send messages of widgets to a thread of their own, in which an endless loop could not be stopped."""
+    with Kernel(desk / "similarity") as kernel:
+        kernel.run("import threading\nfrom check import check, hint\nfrom kit.buttons import _in_main_thread\nseen = []")
+        kernel.run("def look():\n    seen.append(threading.current_thread() is threading.main_thread())")
+        kernel.run("other = threading.Thread(target=_in_main_thread, args=(look,))\nother.start(), other.join()")
+        assert kernel.run("print(seen)") == "[True]\n"
 
 
 def test_names_of_checks_are_completed(desk):

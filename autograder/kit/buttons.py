@@ -53,7 +53,7 @@ def _row(presses: list[Press]) -> dict:
 
 
 def _in_main_thread(action: Callable[[], None]) -> None:
-    """Do something where cells run: an interruption reaches code there and nowhere else, and JupyterLab's messages come in by a thread of their own."""
+    """Do something where cells run, since an interruption reaches code there and nowhere else: a front end may send what presses to a thread of its own."""
     if threading.current_thread() is threading.main_thread():
         action()
         return
