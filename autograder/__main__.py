@@ -35,8 +35,9 @@ def main() -> None:
 def release() -> None:
     """Bring exercises/ up to date with solutions/."""
     from .authoring.release import write_exercises
+    from .records.course import Course
 
-    changed = write_exercises(watch=watched("reading the exercises"))
+    changed = write_exercises(watch=watched("reading the exercises"), with_answers=Course().settings.reveals is not False)
     for path in changed:
         console.print(f"  {path.relative_to(ROOT)}")
     console.print(f"exercises/: {len(changed)} files changed" if changed else "exercises/: up to date")

@@ -257,7 +257,7 @@ def test_unknown_exercise_is_one_sentence(command):
 def test_facts_for_check_hold_no_code():
     for name in exercises.all_names():
         facts = json.loads((EXERCISES / name / "exercise.json").read_text())
-        about = {"name", "title", "chapter", "difficulty", "minutes", "forbidden"}
+        about = {"name", "title", "chapter", "reading", "difficulty", "minutes", "forbidden"}
         assert set(facts) == about | {"points", "seconds", "cells", "hints", "mistakes"}
         shown = {cell["id"]: "".join(cell["source"]) for cell in json.loads((EXERCISES / name / f"{name}.ipynb").read_text())["cells"]}
         assert all(cell["source"] == shown[cell["id"]] for cell in facts["cells"] if "source" in cell)

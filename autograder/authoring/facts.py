@@ -11,7 +11,7 @@ from .. import ROOT
 from ..exercise import reading as exercises
 from ..exercise.cache import digest
 from ..files import write_whole
-from .learner_files import facts_of
+from .learner_files import facts_of, page_address
 from .side_by_side import side_by_side
 
 KEPT = ROOT / "_build" / "facts"
@@ -45,4 +45,4 @@ def _keep(name: str, facts: str) -> str:
 
 def _rests_on(name: str) -> list[str]:
     sources = [digest(exercises.SOLUTIONS / name), digest(ROOT / "autograder")]
-    return [*sources, platform.python_version(), platform.machine(), *map(version, LIBRARIES)]
+    return [*sources, page_address(""), platform.python_version(), platform.machine(), *map(version, LIBRARIES)]

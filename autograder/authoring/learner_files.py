@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import asdict
 
 import nbformat
 from nbformat import NotebookNode
@@ -15,13 +16,15 @@ from ..exercise.edits import lines_of
 from ..exercise.known import KnownAnswer
 from ..exercise.model import Exercise
 from ..exercise.notebook import KERNEL, picture_files, pictures, released_notebook
-from ..exercise.reading import all_names, optional_names
+from ..exercise.reading import all_names, chapter_title, optional_names, site_settings
+from ..exercise.right import right_answers
 from ..exercise.test_file import needed
+from ..kit.afterwards import FOLDER, pack
 from ..kit.cells import ANSWER, SETUP, TEXT, Cell
 
 HANDOUT = ROOT / "autograder" / "authoring" / "handout"
 KIT = ROOT / "autograder" / "kit"
-NEEDED = ("ipykernel", "jaxtyping", "jupyterlab", "jupytext", "matplotlib", "numpy", "pytest", "torch")
+NEEDED = ("ipykernel", "ipywidgets", "jaxtyping", "jupyterlab", "jupytext", "matplotlib", "numpy", "pytest", "torch")
 
 
 def handout() -> dict[str, str]:
@@ -70,6 +73,7 @@ def about(exercise: Exercise) -> dict:
         "name": exercise.name,
         "title": exercise.title,
         "chapter": exercise.chapter,
+        "reading": {"title": chapter_title(exercise.chapter), "address": page_address(f"book/{exercise.chapter}")},
         "difficulty": exercise.difficulty,
         "minutes": exercise.minutes,
         "forbidden": list(exercise.forbidden_lists),
@@ -79,6 +83,22 @@ def about(exercise: Exercise) -> dict:
         "hints": [{"cell": h.cell, "checks": list(h.checks), "texts": list(h.texts)} for h in exercise.hints],
         "mistakes": _suspects(exercise),
     }
+
+
+def afterwards(exercise: Exercise) -> str:
+    """Return the text of the file with right answers, which `check` shows when all checks have passed."""
+    return pack([asdict(part) for part in right_answers(exercise)])
+
+
+def afterwards_file(name: str) -> str:
+    """Return where that file lies among the exercises: in no exercise's folder, so that whoever hands out one of these hands out no answers."""
+    return f"{FOLDER}/{name}.txt"
+
+
+def page_address(page: str) -> str:
+    """Return where a page of the book is published; "" where `_config.yml` does not say."""
+    site = site_settings().get("html", {}).get("baseurl")
+    return f"{site.rstrip('/')}/{page}.html" if site else ""
 
 
 def _known_cell(exercise: Exercise, cell: Cell) -> dict:

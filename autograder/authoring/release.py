@@ -11,18 +11,26 @@ from ..exercise import reading as exercises
 from ..exercise.cache import digest
 from ..exercise.notebook import source_notebook
 from .facts import facts_of_all
-from .learner_files import facts_of, handout, learner_files, notebook_text
+from .learner_files import FOLDER, afterwards, afterwards_file, facts_of, handout, learner_files, notebook_text
 
 EXERCISES = ROOT / "exercises"
 
 
-def write_exercises(target: Path = EXERCISES, watch: Callable[[Iterable[str]], Iterable[str]] = iter) -> list[Path]:
-    """Bring `target` up to date with solutions/; return the files that were written or removed. Each exercise passes through `watch`."""
+def write_exercises(
+    target: Path = EXERCISES, watch: Callable[[Iterable[str]], Iterable[str]] = iter, with_answers: bool = True
+) -> list[Path]:
+    """Bring `target` up to date with solutions/; return the files that were written or removed. Each exercise passes through `watch`.
+
+    `with_answers` says whether right answers go along, packed, for who has passed all checks.
+    """
     changed = [path for name, text in handout().items() if (path := _write(target / name, text))]
     wanted: set[Path] = set()
     names = exercises.all_names()
     for name, facts in zip(watch(names), facts_of_all(names)):
-        files = {target / name / file: text for file, text in learner_files(exercises.load(name), facts).items()}
+        exercise = exercises.load(name)
+        files = {target / name / file: text for file, text in learner_files(exercise, facts).items()}
+        if with_answers:
+            files[target / afterwards_file(name)] = afterwards(exercise)
         changed += [path for file, text in files.items() if (path := _write(file, text))]
         wanted |= set(files)
     return changed + _remove_others(target, wanted | {target / name for name in handout()})
@@ -71,10 +79,10 @@ def _remove_others(target: Path, wanted: set[Path]) -> list[Path]:
     stale = {f.parent for f in left}
     for folder in stale:
         shutil.rmtree(folder)
-    modules = {f for f in (target / "kit").glob("*.py") if f not in wanted}
-    for module in modules:
-        module.unlink()
-    return sorted(stale | modules)
+    others = {f for f in [*(target / "kit").glob("*.py"), *(target / FOLDER).glob("*.txt")] if f not in wanted}
+    for other in others:
+        other.unlink()
+    return sorted(stale | others)
 
 
 def write_desk(target: Path) -> None:

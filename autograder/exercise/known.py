@@ -8,7 +8,7 @@ is judged is the text, as if a learner had typed it.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
@@ -26,6 +26,7 @@ class KnownAnswer:
     fails: tuple[str, ...]
     definitions: dict[str, str]
     preamble: str  # imports and helpers that the reference answer does not have
+    published: dict[str, str] = field(default_factory=dict)  # of a bug that learners hunt: where it stood, with addresses
 
 
 def read_known_answers(path: Path) -> list[KnownAnswer]:
@@ -52,11 +53,12 @@ def _known_answer(node: ast.ClassDef, text: str, path: Path) -> KnownAnswer:
     imports = [_source(s, text) for s in node.body if isinstance(s, (ast.Import, ast.ImportFrom))]
     hint = ast.literal_eval(values["hint"]) if "hint" in values else ""
     fails = tuple(ast.literal_eval(values["fails"])) if "fails" in values else ()
+    published = ast.literal_eval(values["published"]) if "published" in values else {}
     if path.name == "mistakes.py" and not (hint and fails):
         raise AuthorError(
             f"{path.parent.name}/{path.name}, class {node.name}: `hint` and `fails` must say what leads on and which checks fail"
         )
-    return KnownAnswer(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports))
+    return KnownAnswer(node.name, " ".join(title.split()), hint, fails, definitions, "\n".join(imports), published)
 
 
 def _source(node: ast.stmt, text: str) -> str:

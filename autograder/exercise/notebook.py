@@ -14,10 +14,19 @@ from traitlets.config import Config
 
 from ..exercise.cache import cached
 from ..exercise.model import Exercise
-from ..exercise.reading import chapter_title, read_exercise
+from ..exercise.reading import chapter_title, read_exercise, site_settings
 from ..exercise.shapes import drawings, with_pictures
 from ..kit.cells import ANSWER, CHECK, SETUP, TEXT, TRY, Cell
 
+# On Colab a notebook is opened alone. Nothing is defined here, and beside its files it does nothing.
+FETCH = """\
+# Alone, as on Colab, this notebook lacks its checks: run this cell first, and it fetches them. Beside them it does nothing.
+if not __import__("pathlib").Path("check.py").exists():
+    %pip install --quiet jaxtyping
+    !git clone --quiet --depth 1 {url} attention-by-hand
+    %cd -q attention-by-hand/exercises/{name}
+    if not __import__("pathlib").Path("check.py").exists():
+        print("The checks could not be fetched from {url}: is there a connection to it?")"""
 STUB = 'raise NotImplementedError("not answered yet")'
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -45,8 +54,15 @@ def source_notebook(exercise: Exercise) -> NotebookNode:
     cells = [_notebook_cell(exercise.as_handed_out(cell), files) for cell in exercise.cells]
     title = cells[0].source.split("\n", 1)
     cells[0].source = "\n".join([title[0], "", summary(exercise), *title[1:]])
+    if address := site_settings().get("repository", {}).get("url"):
+        cells.insert(1, fetching(address, exercise.name))
     facts = {"title": exercise.title, "chapter": exercise.chapter}
     return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}, "exercise": facts})
+
+
+def fetching(address: str, name: str) -> NotebookNode:
+    """Return the cell with which a notebook that is alone gets what it needs."""
+    return new_code_cell(FETCH.format(url=address, name=name), id="fetch", metadata={"tags": ["remove-cell"]})
 
 
 def summary(exercise: Exercise) -> str:

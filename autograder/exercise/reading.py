@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import jupytext
+import yaml
 from nbformat import NotebookNode
 
 from .. import ROOT
@@ -34,6 +35,12 @@ def optional_names() -> set[str]:
     text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     optional = re.search(r"caption: Optional exercises\n(.*?)(?=\n  - caption|\Z)", text, re.DOTALL)
     return set(re.findall(r"exercises/(\w+)/", optional[1])) if optional else set()
+
+
+def site_settings() -> dict:
+    """Return what `_config.yml` says about the site: where it is published, and where its source is; nothing where there is no site."""
+    path = ROOT / "_config.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def load(name: str) -> Exercise:

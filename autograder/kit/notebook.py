@@ -11,8 +11,11 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 
+from .afterwards import answers_of, show_answers
+from .buttons import Press, offer
 from .cells import ANSWER, CHECK
 from .classify import place_of
+from .complete import complete
 from .forbidden import Guard, names
 from .hints import Hinter
 from .learner import Learner, local
@@ -38,6 +41,7 @@ class Checker:
         forbidden = names(about["forbidden"])
         self._folder, self._led_on = folder, False
         self._points: dict[str, float] = about["points"]
+        self._reading: dict[str, str] = about["reading"]
         self._seconds = CHECK_SECONDS + 2 * about["seconds"]
         self._suspects = [Suspect.from_facts(mistake) for mistake in about["mistakes"]]
         self._guard = Guard(forbidden)
@@ -45,8 +49,9 @@ class Checker:
         self._progress = Progress(folder)
         self._ran = Ran(about["cells"], forbidden)
         self._answer_above = _answers_above(about["cells"])
-        self._is_notebook = watching(self._ran)
+        self._is_notebook = watching(self._ran, self._offer)
         self.hint = Hinter(about["hints"], self._progress)
+        complete(self._points)
 
     def __call__(self, name: str | None = None) -> None:
         """Show what becomes of one check, or of all of them."""
@@ -58,7 +63,7 @@ class Checker:
             print(f"Stopped{place_of(stopped)}.")
 
     def __dir__(self) -> list[str]:
-        return [*self._points, "hint"]
+        return [*self._points, "answers", "hint", "next"]
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """Let `check.scale()` be `check("scale")`, so that Tab completes it."""
@@ -66,10 +71,72 @@ class Checker:
             raise AttributeError(name)
         return partial(self, name)
 
-    def _check(self, wanted: list[str], adds_up: bool) -> None:
+    def next(self) -> None:
+        """Say what comes next: a check of this exercise, or when all have passed another exercise."""
+        still_open = self._still_open()
+        if not still_open:
+            self._lead_on(again=True)
+            return
+        name = still_open[0]
+        answer = self._answer_above[name].removeprefix("answer-")
+        print(f'Next: check("{name}"){f", about your answer {answer!r}" if answer else ""}.')
+
+    def answers(self) -> None:
+        """Show right answers beside the learner's own, when all checks have passed."""
+        found = answers_of(self._folder)
+        if still_open := self._still_open():
+            print(f"Right answers are shown when all checks have passed; still open: {', '.join(still_open)}.")
+        elif found:
+            show_answers(found, self._ran.sources if self._is_notebook else {})
+        else:
+            print("This copy of the exercise came without right answers.")
+
+    def _still_open(self) -> list[str]:
+        standing = self._progress.standing(self._stamps())
+        return [name for name in self._points if name not in standing]
+
+    def _offer(self, cell: str) -> None:
+        """Show the buttons that belong below an answer, if this is one."""
+        checks = [check for check, above in self._answer_above.items() if above == cell]
+        if not checks:
+            return
+        presses = [
+            Press("check", lambda: self._check_briefly(checks), f"ask {', '.join(checks)}, of the answer as it ran last"),
+            Press("hint", lambda: self._hint_for_first(checks), "the next hint for the first of these checks that has not passed"),
+            Press("next", self.next, "what comes next"),
+        ]
+        offer(presses, f"Ask it: {', '.join(f'check.{each}()' for each in checks)}")
+
+    def _check_briefly(self, wanted: list[str]) -> None:
+        """Show the first of these checks that fails, and of the others the names."""
+        results, verdicts = self._asked_all(wanted)
+        passed = [v.check for v in verdicts if v.outcome is Outcome.PASSED]
+        failed = [v for v in verdicts if v.outcome is not Outcome.PASSED]
+        if passed:
+            print(f"passed: {', '.join(passed)}")
+        if failed:
+            self._show(failed[0], maps(results[failed[0].check].error), self._so_far())
+        else:
+            print(self._so_far())
+        if failed[1:]:
+            print(f"not passed yet either: {', '.join(v.check for v in failed[1:])}")
+        self._lead_on()
+
+    def _hint_for_first(self, checks: list[str]) -> None:
+        still_open = [name for name in self._still_open() if name in checks]
+        if still_open:
+            self.hint(still_open[0])
+        else:
+            print("The checks of this answer have all passed.")
+
+    def _asked_all(self, wanted: list[str]) -> tuple[dict[str, CheckResult], list[Verdict]]:
         results = {each: self._result(each) for each in wanted}
         verdicts = self._named(results)
         self._progress.remember(verdicts, self._stamps())
+        return results, verdicts
+
+    def _check(self, wanted: list[str], adds_up: bool) -> None:
+        results, verdicts = self._asked_all(wanted)
         told: dict[str, str] = {}  # mistakes that were shown, with the check
         for verdict, each in zip(verdicts, results.values()):
             if verdict.mistake and verdict.mistake.name in told:
@@ -125,17 +192,26 @@ class Checker:
         below = "; ".join(filter(None, ["" if is_passed else self.hint.invitation(verdict.check), so_far]))
         display({"text/html": as_html(verdict, picture, below), "text/plain": as_text(verdict, below)})
 
-    def _lead_on(self) -> None:
-        """Say which exercise comes next, once, when this one has all its points."""
-        if self._led_on or len(self._progress.standing(self._stamps())) < len(self._points):
+    def _lead_on(self, again: bool = False) -> None:
+        """When this exercise has all its points, show right answers, and which exercise comes next; once, or when asked `again`."""
+        if not again and (self._led_on or self._still_open()):
             return
         self._led_on = True
         course = self._folder.parent
         coming = next_after(standings(course), self._folder.name) if (course / COURSE).is_file() else None
-        if coming:
-            forms = (f"[{coming.title}](../{coming.link})", f"{coming.title} ({coming.link})")
-            markdown, plain = (f"All points of this exercise. Next: {each}" for each in forms)
-            display({"text/markdown": f"**{markdown}**", "text/plain": plain})
+        title, address = self._reading["title"], self._reading["address"]
+        following = [(f"Next: [{coming.title}](../{coming.link}).", f"Next: {coming.title} ({coming.link}).")] if coming else []
+        reading = (
+            f"Its chapter: [{title}]({address})." if address else f"Its chapter: *{title}*.",
+            f"Its chapter: {title} {address}".rstrip() + ".",
+        )
+        markdown, plain = (
+            " ".join(each) for each in zip(("**All points of this exercise.**", "All points of this exercise."), *following, reading)
+        )
+        display({"text/markdown": markdown, "text/plain": plain})
+        if not again and (found := answers_of(self._folder)):
+            show_answers(found, self._ran.sources if self._is_notebook else {})
+            print("check.answers() shows them again.")
 
     def _so_far(self) -> str:
         stamps, most = self._stamps(), sum(self._points.values())

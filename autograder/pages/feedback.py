@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..exercise.model import Exercise
-from ..exercise.rules import BEGIN, END
+from ..exercise.right import right_answers
 from ..kit.outcome import Named
 from ..kit.show import evidence
 from ..kit.source import printable
@@ -65,26 +65,6 @@ def roots(entry: Entry) -> dict[str, Root]:
     for check, mistake in ((v.check, v.mistake) for v in entry.verdicts if v.mistake):
         found.setdefault(mistake.name, Root(mistake, [])).checks.append(check)
     return found
-
-
-STYLES = 2  # beside the reference answer
-
-
-@dataclass(frozen=True)
-class RightAnswer:
-    title: str
-    source: str
-
-
-def right_answers(exercise: Exercise) -> list[RightAnswer]:
-    """Return the reference answer and two of the known right ones, as they are to be read."""
-    reference = "\n\n\n".join(_without_markers(cell.source) for cell in exercise.answers)
-    others = [RightAnswer(known.title, "\n\n\n".join(known.definitions.values())) for known in exercise.variants[:STYLES]]
-    return [RightAnswer("The reference answer", reference), *others]
-
-
-def _without_markers(source: str) -> str:
-    return "\n".join(line for line in source.splitlines() if line.strip() not in (BEGIN, END))
 
 
 def in_words(seconds: float) -> str:

@@ -31,6 +31,7 @@ KNOWN = (
     "platform",
     "time_zone",
     "feedback",
+    "notebook",
     "report",
 )
 
@@ -51,6 +52,9 @@ class Settings:
     zone: str = "UTC"  # of the times in its names
     late: str | None = None  # what late work loses; None leaves that to nbgrader's own settings
     reference: str = "never"  # when feedback shows the reference answer
+    reveals: bool | None = (
+        None  # whether notebooks show right answers when all checks have passed; None: those of exercises/ do, those of the exchange don't
+    )
     names: bool = True  # whether the report, its table and the terminal show learners' names
 
     def shows_reference(self, exercise: str, now: datetime) -> bool:
@@ -77,6 +81,7 @@ def read_settings(root: Path) -> Settings:
 def _settings(found: dict) -> Settings:
     _known(found, KNOWN, "")
     feedback, report = _table(found, "feedback", ("reference",)), _table(found, "report", ("names",))
+    notebook = _table(found, "notebook", ("reference",))
     return Settings(
         title=_typed(found.get("title", Settings.title), str, "title", "text"),
         exercises=_exercises(found),
@@ -88,6 +93,7 @@ def _settings(found: dict) -> Settings:
         zone=_zone(found.get("time_zone", "UTC")),
         late=_one_of(found["late"], PENALTIES, "late") if "late" in found else None,
         reference=_one_of(feedback.get("reference", "never"), SHOWN, "feedback.reference"),
+        reveals=_typed(notebook["reference"], bool, "notebook.reference", "true or false") if "reference" in notebook else None,
         names=_typed(report.get("names", True), bool, "report.names", "true or false"),
     )
 

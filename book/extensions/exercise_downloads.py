@@ -1,12 +1,16 @@
 """Offer the exercises: one archive with all of them, and each notebook on its own page.
 
 The directive `{exercise-downloads}` draws the box with the archive. A page of an exercise gets its box by itself,
-because its notebook is also read in JupyterLab, where a directive would be a line of noise.
+because its notebook is also read in JupyterLab, where a directive would be a line of noise. Where `_config.yml` names a
+repository on GitHub, that box opens the notebook on Colab too, and on a JupyterHub with nbgitpuller if `exercise_hub` names one.
 """
 
 import zipfile
+from html import escape
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
+import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
@@ -19,8 +23,13 @@ ARCHIVE_ROOT = "attention-by-hand"
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 
 LINK = '<p><a class="downloads-link" href="{href}" download>{words}</a><span>{use}</span></p>'
+AWAY = '<p><a class="downloads-link away" href="{href}">{words}</a><span>{use}</span></p>'
 ARCHIVE_WORDS = ("All exercises", "a zip file; the README in it says how to start.")
 NOTEBOOK_WORDS = ("This notebook", "to read it or to replace a lost copy; its checks come with the zip file.")
+COLAB = "https://colab.research.google.com/github"
+GITHUB = "https://github.com/"
+COLAB_WORDS = ("Open on Colab", "run its first cell there, which fetches the checks; sign in with Google.")
+HUB_WORDS = ("Open on the hub", "with all exercises beside it; what you write stays there.")
 
 
 class Downloads(nodes.Element):
@@ -49,6 +58,19 @@ def _link(page: str, target: str, words: tuple[str, str]) -> str:
     return LINK.format(href=relative_uri(page, target), words=words[0], use=words[1])
 
 
+def elsewhere(settings: dict, hub: str, notebook: str) -> list[tuple[str, tuple[str, str]]]:
+    """Return the addresses at which a notebook can be opened without an installation, each with its words; none without a repository."""
+    repository = settings.get("repository") or {}
+    url, branch = repository.get("url", "").rstrip("/").removesuffix(".git"), repository.get("branch", "main")
+    found = []
+    if url.startswith(GITHUB):
+        found.append((f"{COLAB}/{url.removeprefix(GITHUB)}/blob/{quote(branch)}/{notebook}", COLAB_WORDS))
+    if url and hub:
+        wanted = {"repo": url, "branch": branch, "urlpath": f"lab/tree/{url.rsplit('/', 1)[1]}/{notebook}"}
+        found.append((f"{hub.rstrip('/')}/hub/user-redirect/git-pull?{urlencode(wanted)}", HUB_WORDS))
+    return found
+
+
 def visit_downloads(translator, node):
     """Write the box as HTML."""
     page = translator.builder.get_target_uri(translator.builder.current_docname)
@@ -56,9 +78,16 @@ def visit_downloads(translator, node):
     if node["notebook"]:
         # Sphinx publishes every page's source there.
         links.insert(0, _link(page, f"_sources/{node['notebook']}", NOTEBOOK_WORDS))
+        places = elsewhere(_settings(translator.builder.srcdir), translator.config.exercise_hub, node["notebook"])
+        links += [AWAY.format(href=escape(href), words=words, use=use) for href, (words, use) in places]
     body = "\n".join(links)
     translator.body.append(f'<aside class="downloads" aria-label="Downloads">\n{body}\n</aside>\n')
     raise nodes.SkipNode
+
+
+def _settings(folder: Path) -> dict:
+    path = Path(folder) / "_config.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def leave_out(translator, node):
@@ -97,6 +126,7 @@ def publish_archive(app, error):
 
 def setup(app):
     """Register the directive, the box and the archive."""
+    app.add_config_value("exercise_hub", "", "html")
     app.add_node(Downloads, html=(visit_downloads, None), latex=(leave_out, None), text=(leave_out, None))
     app.add_directive("exercise-downloads", ExerciseDownloads)
     app.connect("doctree-read", add_to_exercise)

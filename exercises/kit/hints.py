@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from .progress import Progress
 from .show import display
 
@@ -34,6 +37,15 @@ class Hinter:
         self._open[cell] = before if is_reminder else min(before + 1, len(texts))
         self._progress.open(cell, self._open[cell])
         self._show(name, texts[: self._open[cell]])
+
+    def __dir__(self) -> list[str]:
+        return list(self._group)
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Let `hint.scale()` be `hint("scale")`, so that Tab completes it."""
+        if name.startswith("_") or name not in self._group:
+            raise AttributeError(name)
+        return partial(self, name)
 
     def invitation(self, name: str) -> str:
         """Return the sentence that says what `hint` has for a check."""

@@ -6,6 +6,7 @@ learner's own, or only in the memory of the kernel, would be missing there. So i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -57,9 +58,14 @@ class Ran:
         if not answered and source.strip() not in {each.source.strip() for each in self._cells}:
             self._own[cell or source] = defined | imported_names(source)
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """The source of each answer that ran, by cell."""
+        return self._strays | self._answers
+
     def answers(self) -> Answers:
         """Return the answers as a judge would have them; they run again only where one has changed."""
-        sources = self._strays | self._answers
+        sources = self.sources
         key = tuple(sorted(sources.items()))
         if self._made is None or self._made[0] != key:
             cells = [Cell(c.id, c.kind, sources.get(c.id, c.source)) for c in self._cells if c.kind == SETUP or c.id in sources]
@@ -77,15 +83,18 @@ class Ran:
 
     def stamp(self, cell: str) -> str:
         """Return what tells whether the answers down to this cell are still the same; "" where one of them has not been run."""
-        sources, above = self._strays | self._answers, list(self._names)
+        sources, above = self.sources, list(self._names)
         needed = above[: above.index(cell) + 1]
         if not all(each in sources for each in needed):
             return ""
         return blake2b("\0".join(sources[each] for each in needed).encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def watching(ran: Ran) -> bool:
-    """Have each cell noted that runs in this kernel from now on, and those that ran before; return False where there is no kernel."""
+def watching(ran: Ran, after: Callable[[str], None]) -> bool:
+    """Have each cell noted that runs in this kernel from now on, and those that ran before; return False where there is no kernel.
+
+    `after` is told the name of each cell that has run, by front ends that give cells names.
+    """
     from IPython import get_ipython  # only a notebook has it
 
     shell = get_ipython()
@@ -98,5 +107,10 @@ def watching(ran: Ran) -> bool:
         if info.store_history:
             ran.note(info.raw_cell, getattr(info, "cell_id", None))
 
+    def tell(result) -> None:
+        if result.info is not None and result.info.store_history:
+            after(getattr(result.info, "cell_id", None) or "")
+
     shell.events.register("pre_run_cell", note)
+    shell.events.register("post_run_cell", tell)
     return True

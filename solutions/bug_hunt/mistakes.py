@@ -13,6 +13,10 @@ class merge_by_reshape:
 
     fails = ["merge"]
     hint = "A reshape reads the numbers in order. Whose numbers follow each other there: those of one word, or those of one head?"
+    published = {
+        "transformer-from-scratch, mended in 2026": "https://github.com/jsbaan/transformer-from-scratch/pull/6",
+        "Transformer-Neural-Network, found in 2023": "https://github.com/ajhalthor/Transformer-Neural-Network/pull/4",
+    }
 
     def merge_heads(x):
         batch, heads, tokens, d_head = x.shape
@@ -24,6 +28,10 @@ class scale_by_model_width:
 
     fails = ["scale"]
     hint = "How many numbers of the query take part in a match within one head?"
+    published = {
+        "vit-pytorch, mended in 2021": "https://github.com/lucidrains/vit-pytorch/issues/65",
+        "ng-video-lecture, mended in 2023": "https://github.com/karpathy/ng-video-lecture/pull/6",
+    }
 
     def attention_weights(query, key, num_heads):
         batch, queries, d_model = query.shape
@@ -37,6 +45,10 @@ class mask_after_softmax:
 
     fails = ["mask"]
     hint = "Two keys match equally well and one is hidden. What is the sum of the weights after your mask?"
+    published = {
+        "memory-compressed-attention, mended in 2022": "https://github.com/lucidrains/memory-compressed-attention/issues/2",
+        "pytorch-image-models, mended in 2024": "https://github.com/huggingface/pytorch-image-models/pull/2236",
+    }
 
     def attend(query, key, value, mask):
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -50,6 +62,10 @@ class one_billion_below_zero:
 
     fails = ["blind"]
     hint = "If all scores of a row are minus one billion, what are its weights? And what is the smallest number of float16?"
+    published = {
+        "attention-is-all-you-need-keras, where a row that sees nothing sees everything, found in 2019": "https://github.com/lsdefine/attention-is-all-you-need-keras/issues/16",
+        "a model in PyTorch's own benchmark, which stopped in 16 bits, found in 2022": "https://github.com/pytorch/benchmark/pull/794",
+    }
 
     def masked_softmax(scores, mask):
         scores = scores.masked_fill(~mask, -1e9)
@@ -61,6 +77,10 @@ class overflow_before_the_scale:
 
     fails = ["half"]
     hint = "Half of infinity is infinity. Which of the two factors can be made smaller before they meet?"
+    published = {
+        "Flashlight, mended in 2021": "https://github.com/flashlight/flashlight/pull/448",
+        "PaddlePaddle, mended in 2022": "https://github.com/PaddlePaddle/Paddle/pull/41933",
+    }
 
     def scaled_scores(query, key):
         scores = query @ key.transpose(-2, -1)
@@ -72,6 +92,9 @@ class normal_numbers_as_booleans:
 
     fails = ["chance"]
     hint = "What is bool(-0.3)? On which side of a number does a normal number fall half of the time?"
+    published = {
+        "a tutorial on single-head attention, in the box “A random mask” of the book's corrections": "",
+    }
 
     def random_mask(queries, keys):
         return torch.randn(queries, keys).bool()
@@ -82,6 +105,9 @@ class mask_that_nobody_takes:
 
     fails = ["layer"]
     hint = "The error says how many arguments were taken and given. What should the inner function do with the second?"
+    published = {
+        "SAnD, where a proposed repair ran into it in 2021": "https://github.com/khirotaka/SAnD/issues/6",
+    }
 
     def attention_layer(x, mask=None):
         def attend(words):
@@ -96,6 +122,9 @@ class import_on_one_path:
 
     fails = ["names"]
     hint = "Which lines run if `smooth` is True? Where must an import stand so that every path has passed it?"
+    published = {
+        "a notebook of Udacity's course on deep learning, mended in 2019": "https://github.com/udacity/deep-learning-v2-pytorch/pull/142",
+    }
 
     def feed_forward(x, w1, b1, w2, b2, smooth=False):
         hidden = x @ w1 + b1

@@ -186,6 +186,21 @@ def test_the_archive_depends_on_the_files_alone(tmp_path):
     assert zipfile.ZipFile(first).namelist() == names
 
 
+@pytest.mark.parametrize(
+    "settings, hub, words",
+    [("title: A book\n", "", []), ("repository: {url: 'https://github.com/ada/book'}\n", "https://hub.example.org", ["Colab", "hub"])],
+)
+def test_an_exercise_can_be_opened_elsewhere_where_the_repository_is_known(write_page, tmp_path, settings, hub, words):
+    (tmp_path / "_config.yml").write_text(settings)
+    (tmp_path / "exercises" / "a").mkdir(parents=True)
+    (tmp_path / "exercises" / "a" / "a.md").write_text("# A\n\nText.\n")
+    _, warnings = write_page("# Page\n\n```{toctree}\nexercises/a/a\n```\n", exercise_hub=hub)
+    page = (tmp_path / "_build" / "html" / "exercises" / "a" / "a.html").read_text(encoding="utf-8")
+    box = page.split('<aside class="downloads"')[1].split("</aside>")[0]
+    assert re.findall(r'class="downloads-link away" href="https://[^"]+">Open on (?:the )?(\w+)</a>', box) == words
+    assert warnings == "" and box.count("<a ") == 2 + len(words)
+
+
 def test_a_repaired_page_stays_as_it_is():
     page = 'dataset.mode = localStorage.getItem("mode") || ""; dataset.theme = localStorage.getItem("theme") || "";'
     once = polish.repaired(page)
