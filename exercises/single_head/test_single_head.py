@@ -206,15 +206,18 @@ def test_half_precision_with_a_mask(learner):
 @visible("gradient")
 def test_gradient_reaches_every_input(learner, draw):
     """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
-    right = lambda *inputs: (F.scaled_dot_product_attention(*inputs), None)  # noqa: E731
-    _expect_gradients(learner.scaled_dot_product_attention, draw, right, draw(3, 1), draw(5, 1), draw(5, 2), strict=True)
+    _expect_gradients(learner.scaled_dot_product_attention, draw, _right, draw(3, 1), draw(5, 1), draw(5, 2), strict=True)
 
 
 @visible("gradient")
 def test_gradient_of_a_query_that_sees_nothing(learner, draw):
     """The second query sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
     mask = torch.tensor([[True, True, False], [False, False, False]])
-    _expect_gradients(learner.scaled_dot_product_attention, draw, None, draw(2, 1), draw(3, 1), draw(3, 5), mask)
+    _expect_gradients(learner.scaled_dot_product_attention, draw, _right, draw(2, 1), draw(3, 1), draw(3, 5), mask)
+
+
+def _right(*inputs):
+    return F.scaled_dot_product_attention(*inputs), None
 
 
 def _expect_gradients(attend, draw, right, *inputs, strict: bool = False) -> None:
@@ -321,7 +324,8 @@ def test_every_weight_learns(learner, draw):
 @visible("trains")
 def test_words_can_learn_too(learner, draw):
     """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
-    expect_gradients(Anew(_head, learner, _weights(draw, 4, 2, 5)), ["x"], draw(2, 3, 4), draw=draw)
+    weights = _weights(draw, 4, 2, 5)
+    expect_gradients(Anew(_head, learner, weights), ["x"], draw(2, 3, 4), draw=draw, true=lambda x: _expected_head(x, weights))
 
 
 @visible("device")

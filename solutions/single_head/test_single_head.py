@@ -373,15 +373,14 @@ def test_fresh_half_precision(learner, reference, draw):
 @visible("gradient")
 def test_gradient_reaches_every_input(learner, draw):
     """Training needs a gradient at query, key and value. Where does your code leave the graph that autograd follows?"""
-    right = lambda *inputs: (F.scaled_dot_product_attention(*inputs), None)  # noqa: E731
-    _expect_gradients(learner.scaled_dot_product_attention, draw, right, draw(3, 1), draw(5, 1), draw(5, 2), strict=True)
+    _expect_gradients(learner.scaled_dot_product_attention, draw, _right, draw(3, 1), draw(5, 1), draw(5, 2), strict=True)
 
 
 @visible("gradient")
 def test_gradient_of_a_query_that_sees_nothing(learner, draw):
     """The second query sees nothing, and not-a-number in its row would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
     mask = torch.tensor([[True, True, False], [False, False, False]])
-    _expect_gradients(learner.scaled_dot_product_attention, draw, None, draw(2, 1), draw(3, 1), draw(3, 5), mask)
+    _expect_gradients(learner.scaled_dot_product_attention, draw, _right, draw(2, 1), draw(3, 1), draw(3, 5), mask)
 
 
 @hidden("gradient")
@@ -396,6 +395,10 @@ def test_fresh_gradients_of_blind_rows(learner, reference, draw):
     """Some queries see nothing, and not-a-number in their rows would spoil every weight in training. Where does 0 / 0 hide, if the output looks right?"""
     attend, right = learner.scaled_dot_product_attention, reference.scaled_dot_product_attention
     _expect_gradients(attend, draw, right, draw(2, 5, 1), draw(2, 7, 1), draw(2, 7, 3), draw.mask(2, 5, 7, blind=3))
+
+
+def _right(*inputs):
+    return F.scaled_dot_product_attention(*inputs), None
 
 
 def _expect_gradients(attend, draw, right, *inputs, strict: bool = False) -> None:
@@ -568,7 +571,8 @@ def test_every_weight_learns(learner, draw):
 @visible("trains")
 def test_words_can_learn_too(learner, draw):
     """Below the head there may be a layer that made these words. Does a gradient leave the head for it, or is it cut off on the way?"""
-    expect_gradients(Anew(_head, learner, _weights(draw, 4, 2, 5)), ["x"], draw(2, 3, 4), draw=draw)
+    weights = _weights(draw, 4, 2, 5)
+    expect_gradients(Anew(_head, learner, weights), ["x"], draw(2, 3, 4), draw=draw, true=lambda x: _expected_head(x, weights))
 
 
 @hidden("trains")
