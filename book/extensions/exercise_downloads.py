@@ -111,11 +111,15 @@ def write_archive(folder: Path, archive: Path):
     archive.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         for file in files_of(folder):
-            name = f"{ARCHIVE_ROOT}/{folder.name}/{file.relative_to(folder).as_posix()}"
-            entry = zipfile.ZipInfo(name, FIXED_TIME)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            target.writestr(entry, file.read_bytes())
+            target.writestr(entry_of(f"{ARCHIVE_ROOT}/{folder.name}/{file.relative_to(folder).as_posix()}"), file.read_bytes())
+
+
+def entry_of(name: str) -> zipfile.ZipInfo:
+    """Return the head of an archive's file, the same at any time and for any user."""
+    entry = zipfile.ZipInfo(name, FIXED_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry
 
 
 def publish_archive(app, error):
