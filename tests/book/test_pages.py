@@ -21,6 +21,8 @@ COVERS = {
     "07_positional_encoding": "S16 E18",
     "08_complexity": "S17 E17",
     "encoder_layer": "S21 E04 E20",
+    "sparse": "S18",
+    "approximations": "S19",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -35,6 +37,8 @@ LIT = {
     "07_positional_encoding": "position",
     "08_complexity": "compare average",
     "encoder_layer": "project compare scale softmax average merge feed_forward",
+    "sparse": "compare softmax",
+    "approximations": "compare softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
