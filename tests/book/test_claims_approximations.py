@@ -69,6 +69,32 @@ def test_the_weight_of_the_best_key_is_lost_on_average_where_attention_is_sharp(
     assert np.mean(tries) < 0.6 * true.max()
 
 
+@pytest.mark.parametrize(("spread", "least", "most"), [(0.25, 0.7, 0.96), (1, 0.9, 1.2)])
+def test_orthogonal_vectors_help_a_little_where_scores_are_calm(chapter, spread, least, most):
+    def orthogonal(rng):
+        turned = [np.linalg.qr(rng.normal(size=(16, 16)))[0] for _ in range(4)]
+        return np.concatenate([each * np.sqrt(rng.chisquare(16, size=(16, 1))) for each in turned])
+
+    def error(seed, draw):
+        query, key, value = chapter["drawn"](seed, spread)
+        w = draw(np.random.default_rng([seed, 64]))
+        estimate = chapter["by_features"](query / 2, key / 2, value, lambda x: chapter["positive"](x, w))
+        return chapter["error"](estimate, chapter["attend"](query, key, value))
+
+    plain, better = (
+        np.mean([error(seed, draw) for seed in range(100, 120)]) for draw in (lambda rng: rng.normal(size=(64, 16)), orthogonal)
+    )
+    assert least < better / plain < most
+
+
+@seeds
+def test_a_learnt_blend_has_the_last_word_in_every_key(chapter, seed):
+    _, key, _ = chapter["drawn"](seed, 1, n=16)
+    blend, later = np.random.default_rng(seed).normal(size=(4, 16)), key.copy()
+    later[-1] += 1
+    assert (blend @ later != blend @ key).any(axis=1).all()
+
+
 def test_waves_divide_by_negative_numbers_and_leave_the_range_of_the_values(chapter):
     wrong = {name: [(chapter["divisors"](chapter[name], 1, seed) <= 0).mean() for seed in SEEDS] for name in ("waves", "positive")}
     assert np.mean(wrong["waves"]) > 0.05 and max(wrong["positive"]) == 0
