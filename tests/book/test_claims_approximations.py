@@ -69,8 +69,8 @@ def test_the_weight_of_the_best_key_is_lost_on_average_where_attention_is_sharp(
     assert np.mean(tries) < 0.6 * true.max()
 
 
-@pytest.mark.parametrize(("spread", "least", "most"), [(0.25, 0.7, 0.96), (1, 0.9, 1.2)])
-def test_orthogonal_vectors_help_a_little_where_scores_are_calm(chapter, spread, least, most):
+@pytest.mark.parametrize("spread", [0.25, 1])
+def test_orthogonal_vectors_make_little_difference(chapter, spread):
     def orthogonal(rng):
         turned = [np.linalg.qr(rng.normal(size=(16, 16)))[0] for _ in range(4)]
         return np.concatenate([each * np.sqrt(rng.chisquare(16, size=(16, 1))) for each in turned])
@@ -84,7 +84,7 @@ def test_orthogonal_vectors_help_a_little_where_scores_are_calm(chapter, spread,
     plain, better = (
         np.mean([error(seed, draw) for seed in range(100, 120)]) for draw in (lambda rng: rng.normal(size=(64, 16)), orthogonal)
     )
-    assert least < better / plain < most
+    assert 0.8 < better / plain < 1.2
 
 
 @seeds
