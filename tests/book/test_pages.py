@@ -22,6 +22,8 @@ COVERS = {
     "08_complexity": "S17 E17",
     "encoder_layer": "S21 E04 E20",
     "alignment": "S22 E22",  # E22: that an encoder's self-attention aligns two languages
+    "sparse": "S18",
+    "approximations": "S19",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -37,6 +39,8 @@ LIT = {
     "08_complexity": "compare average",
     "encoder_layer": "project compare scale softmax average merge feed_forward",
     "alignment": "project softmax average",
+    "sparse": "compare softmax",
+    "approximations": "compare softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
