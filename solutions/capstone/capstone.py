@@ -16,7 +16,7 @@
 # %% [markdown]
 # # A transformer of your own
 #
-# You have written all the parts: heads, masks, places, feed-forward networks, residuals and norms. Here you put them together into
+# You have written all the parts: heads, masks, positions, feed-forward networks, residuals and norms. Here you put them together into
 # a small **causal transformer**, a model that is shown some words and guesses the next one. Then you train it, on one core and in
 # seconds, until it recites a nursery rhyme and sorts digits that it has never seen.
 #
@@ -52,7 +52,7 @@ torch.set_num_threads(1)  # on tensors as small as these, several cores wait for
 #
 # * A token becomes `d_model` numbers that say which word it is, and where it stands.
 # * Then follow `num_layers` layers, one on top of the other: self-attention with `num_heads` heads, and a feed-forward network
-#   with `d_ff` hidden units, both with residual connections and norms. Pre-norm or post-norm, learned places or sinusoids, ReLU
+#   with `d_ff` hidden units, both with residual connections and norms. Pre-norm or post-norm, learned positions or sinusoids, ReLU
 #   or another bend: that is yours to choose.
 # * What the model says after a token depends on that token, on those before it and on their order, and on nothing else: not on
 #   later tokens, not on how many there are, not on the other texts of the batch.
@@ -74,7 +74,7 @@ class Transformer(nn.Module):
         ### BEGIN SOLUTION
         self.length = length
         self.words = nn.Embedding(vocabulary, d_model)
-        self.places = nn.Embedding(length, d_model)
+        self.positions = nn.Embedding(length, d_model)
         self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.to_logits = nn.Linear(d_model, vocabulary)
@@ -83,7 +83,7 @@ class Transformer(nn.Module):
     def forward(self, tokens: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocabulary"]:
         """Return the logits of the next token, after each token."""
         ### BEGIN SOLUTION
-        x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+        x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
         for layer in self.layers:
             x = layer(x)
         return self.to_logits(self.norm(x))
@@ -115,8 +115,8 @@ class Layer(nn.Module):
 # 1. For 2 texts of 5 tokens, what is the shape after the embedding, after each layer, and at the end?
 # 2. It is (2, 5, `d_model`) from the embedding through all the layers, and (2, 5, `vocabulary`) at the end, without
 #    softmax. Write the layer as a module of its own, in this cell; it is the encoder layer with a causal mask.
-# 3. You need an embedding for the words, something for the places, a list of layers that torch knows about, a last norm,
-#    and an `nn.Linear` that leads to the vocabulary. A text may be shorter than `length`: take only as many places as it
+# 3. You need an embedding for the words, something for the positions, a list of layers that torch knows about, a last norm,
+#    and an `nn.Linear` that leads to the vocabulary. A text may be shorter than `length`: take only as many positions as it
 #    has tokens.
 
 # %% check="logits" points=1
@@ -126,9 +126,9 @@ check("logits")
 check("past")
 
 # %% [markdown] tags=["hints"]
-# 1. Which places may the query at place 2 look at, and does that hold in every layer?
+# 1. Which positions may the query at position 2 look at, and does that hold in every layer?
 # 2. At itself and at those before it, in each layer and each head. Attention mixes along the last axis but one, so the
-#    tokens have to stand there, and the heads before them. Places are counted from the beginning of the text.
+#    tokens have to stand there, and the heads before them. Positions are counted from the beginning of the text.
 # 3. `F.scaled_dot_product_attention` takes (batch, heads, tokens, width), and its `is_causal` hides what comes later. A
 #    mask of your own is a lower triangle with its diagonal, with as many rows as this text has tokens.
 
@@ -138,8 +138,8 @@ check("order")
 # %% [markdown] tags=["hints"]
 # 1. If the first two words change places, what changes for the last word, which looks at both?
 # 2. Nothing, as long as a key doesn't know where it stands: a weighted average has no order. So each word has to bring
-#    its place along into the first layer.
-# 3. Add to each embedded word a row that belongs to its place: learned, from an embedding with `length` rows, or
+#    its position along into the first layer.
+# 3. Add to each embedded word a row that belongs to its position: learned, from an embedding with `length` rows, or
 #    sinusoids. The rows go along the axis of the tokens, and every text of the batch gets the same ones.
 
 # %% check="alone" points=1
@@ -148,8 +148,8 @@ check("alone")
 # %% [markdown] tags=["hints"]
 # 1. Which axis of your tensors is the batch, and which of your steps mixes numbers along it?
 # 2. None may. Attention mixes tokens of one text; norms, projections and the feed-forward network work on one token.
-#    Look at the shapes right before attention and where the places are added.
-# 3. Attention gets (batch, heads, tokens, width), and the places have the shape (tokens, `d_model`).
+#    Look at the shapes right before attention and where the positions are added.
+# 3. Attention gets (batch, heads, tokens, width), and the positions have the shape (tokens, `d_model`).
 #    `nn.MultiheadAttention` takes the first axis for the tokens unless it is told `batch_first=True`.
 
 # %% check="layers" points=2
@@ -166,7 +166,7 @@ check("layers")
 check("residual")
 
 # %% [markdown] tags=["hints"]
-# 1. Attention takes an average over many tokens. After a dozen layers of it, what is left of the one token whose place it is?
+# 1. Attention takes an average over many tokens. After a dozen layers of it, what is left of the one token whose position it is?
 # 2. Nothing, unless the token itself is handed on beside the average. That is what residual connections are for, and there are two
 #    of them in each layer.
 # 3. Add what comes out of attention to what went in, and hand on the sum; then do the same with the feed-forward network. The norm
@@ -197,17 +197,17 @@ check("device")
 
 # %% [markdown] tags=["hints"]
 # 1. The text is on a GPU. Which tensors take part in your model that are neither tokens nor parameters?
-# 2. Places that `torch.arange` counts, and a mask that `torch.ones` makes, lie on the CPU, unless told otherwise. And a model that is moved
+# 2. Positions that `torch.arange` counts, and a mask that `torch.ones` makes, lie on the CPU, unless told otherwise. And a model that is moved
 #    takes its parameters and buffers along, not a tensor that it merely keeps in an attribute.
 # 3. `torch.arange` and `torch.ones` take `device=tokens.device`. Keep a table of sinusoids with `self.register_buffer`.
 
 # %% [markdown]
 # ## The loss
 #
-# The logits after a token are a guess at the next one, so they are compared with the token one place further on.
+# The logits after a token are a guess at the next one, so they are compared with the token one position further on.
 # `next_token_loss` is the **cross-entropy**: the mean of $-\log p$, where $p$ is the probability that the model gave to the token
-# that came. The mean is taken over all texts, and over their tokens from place `begin` on; places are counted from 0.
-# Nothing stands before the token at place 0, so it is never guessed.
+# that came. The mean is taken over all texts, and over their tokens from position `begin` on; positions are counted from 0.
+# Nothing stands before the token at position 0, so it is never guessed.
 #
 # What the model says after the last token of a text is compared with nothing.
 #
@@ -218,7 +218,7 @@ check("device")
 def next_token_loss(
     logits: Float[Tensor, "batch tokens vocabulary"], tokens: Int[Tensor, "batch tokens"], begin: int = 1
 ) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy of the tokens from place `begin` on, each guessed from those before it."""
+    """Return the mean cross-entropy of the tokens from position `begin` on, each guessed from those before it."""
     ### BEGIN SOLUTION
     guesses = logits[:, begin - 1 : -1]
     return F.cross_entropy(guesses.flatten(end_dim=1), tokens[:, begin:].flatten())
@@ -228,9 +228,9 @@ def next_token_loss(
 # %% [markdown] tags=["hints"]
 # 1. In *humpty dumpty sat*, which word should the logits after *humpty* name, and which those after *sat*?
 # 2. They should name *dumpty*, and those after *sat* are compared with nothing. So logits and tokens are shifted by one
-#    place against each other, within each text, and the loss is the mean over all guesses.
+#    position against each other, within each text, and the loss is the mean over all guesses.
 # 3. Leave out the logits after the last token, and the token that nobody guesses. `F.cross_entropy` wants a row of
-#    logits for each token and takes the mean by itself, so make one axis of batch and places, in both alike. `reshape`
+#    logits for each token and takes the mean by itself, so make one axis of batch and positions, in both alike. `reshape`
 #    and `flatten` also do that with what was transposed.
 
 # %% check="shift" points=2
@@ -241,16 +241,16 @@ check("begin")
 
 # %% [markdown] tags=["hints"]
 # 1. A text has six tokens, and `begin` is 3. How many guesses count, and after which token is the first of them made?
-# 2. Three count, those for the tokens at places 3, 4 and 5. A guess stands one place before its token, so the first one
+# 2. Three count, those for the tokens at positions 3, 4 and 5. A guess stands one position before its token, so the first one
 #    is made after token 2. The mean is taken over these three alone.
-# 3. The tokens are cut at `begin`, and the logits one place earlier; where they end doesn't depend on `begin`. With
+# 3. The tokens are cut at `begin`, and the logits one position earlier; where they end doesn't depend on `begin`. With
 #    `begin=1` you get what you had for the check `shift`.
 
 # %% [markdown]
 # ## The training
 #
 # `train` makes `steps` steps of gradient descent. Each step takes some of the sequences, or all of them, finds the loss from
-# place `begin` on, and changes the model a little. Optimiser, learning rate and size of the batch are yours to choose; sooner or
+# position `begin` on, and changes the model a little. Optimiser, learning rate and size of the batch are yours to choose; sooner or
 # later each sequence must have its turn.
 #
 # * The model that was handed over is the one that learns, and it can be trained again later.
@@ -313,7 +313,7 @@ def generate(model: nn.Module, start: Int[Tensor, "batch tokens"], count: int) -
 # 1. The model returns logits after each token of the text. Which of them are about the token that is yet to come?
 # 2. Those after the last token. Choose the word with the largest logit, append it, and show the model the longer text;
 #    do so `count` times. Nothing is drawn at random, and no gradient is needed.
-# 3. Take the `argmax` at the last place, along the words, and keep that axis with length 1. Then `torch.cat` can put it
+# 3. Take the `argmax` at the last position, along the words, and keep that axis with length 1. Then `torch.cat` can put it
 #    behind the text, along the axis of the tokens. Begin with `start` itself and return it all.
 
 # %% check="greedy" points=2
@@ -371,11 +371,11 @@ check("rhyme")
 # One text can be learnt by heart; what is learnt from many should hold for others too. Here a sequence is four digits in any
 # order, a sign that says *now*, and the same digits in order:
 #
-# | place | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
+# | position | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 # |---|---|---|---|---|---|---|---|---|---|
 # | token | 3 | 1 | 4 | 1 | *now* | 1 | 1 | 3 | 4 |
 #
-# There are five digits, and *now* is token 5. The first five tokens can't be guessed, so the loss begins at place 5.
+# There are five digits, and *now* is token 5. The first five tokens can't be guessed, so the loss begins at position 5.
 # Of the 625 possible sequences the model trains on 400, and is asked about the others. Nobody tells it what "in order" means: the
 # judge also uses an order of its own, drawn afresh, and the model has to find it in the data. It passes if at least half of the
 # sequences come out right, from the first digit to the last. A training that works comes to nearly all.

@@ -34,13 +34,13 @@ class mask_in_the_first_layer_only:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x, masked=layer is self.layers[0])
             return self.to_logits(self.norm(x))
@@ -93,7 +93,7 @@ class mask_upside_down:
     """The mask lies the wrong way round: a word looks at itself and at what comes after it, and at nothing before."""
 
     fails = ["past", "order", "rhyme", "sorting"]
-    hint = "Row 0 of the mask belongs to the first word. How many places may it look at, and how many may the last word?"
+    hint = "Row 0 of the mask belongs to the first word. How many positions may it look at, and how many may the last word?"
 
     class Layer(nn.Module):
         def __init__(self, d_model, num_heads, d_ff):
@@ -167,7 +167,7 @@ class heads_look_at_each_other:
 
 
 class texts_look_at_each_other:
-    """Attention runs along the batch: a word looks at the words at its own place in the texts before."""
+    """Attention runs along the batch: a word looks at the words at its own position in the texts before."""
 
     fails = ["past", "order", "alone", "rhyme", "sorting"]
     hint = "Along which axis do the words of one text stand, and where does your attention expect them?"
@@ -249,20 +249,20 @@ class mask_of_full_length:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff, length) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
 
 
 class places_from_the_end:
-    """A shorter text gets the last places of the table, so a word's place depends on how long the text is."""
+    """A shorter text gets the last positions of the table, so a word's position depends on how long the text is."""
 
     fails = ["past", "rhyme", "sorting"]
     hint = "Which row of the table does the first word get in a text of 7 words, and which in a text of 4?"
@@ -272,13 +272,13 @@ class places_from_the_end:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[-tokens.shape[1] :]
+            x = self.words(tokens) + self.positions.weight[-tokens.shape[1] :]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
@@ -307,7 +307,7 @@ class no_places:
 
 
 class places_along_the_batch:
-    """The places were added along the batch: each text has a place, and its words have none."""
+    """The positions were added along the batch: each text has a position, and its words have none."""
 
     fails = ["order", "alone", "rhyme", "sorting"]
     hint = "Which axis of the embedded words counts the words of a text? Along which one did your table go?"
@@ -317,13 +317,13 @@ class places_along_the_batch:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[torch.arange(len(tokens)) % self.length][:, None]
+            x = self.words(tokens) + self.positions.weight[torch.arange(len(tokens)) % self.length][:, None]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
@@ -340,13 +340,13 @@ class layers_are_one:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList([Layer(d_model, num_heads, d_ff)] * num_layers)
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
@@ -363,13 +363,13 @@ class layers_in_a_list:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = [Layer(d_model, num_heads, d_ff) for _ in range(num_layers)]
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
@@ -386,13 +386,13 @@ class norm_is_not_used:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(x)
@@ -505,13 +505,13 @@ class probabilities_for_logits:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x)).softmax(dim=-1)
@@ -528,13 +528,13 @@ class last_guess_only:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))[:, -1]
@@ -551,12 +551,12 @@ class logits_of_the_width:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.norm(x)
@@ -573,12 +573,12 @@ class loud_embedding:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions.weight[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.norm(x) @ self.words.weight.T
@@ -595,7 +595,7 @@ class not_shifted:
 
 
 class texts_mixed_up:
-    """Logits were laid out text by text and tokens place by place, so guesses meet tokens of other texts."""
+    """Logits were laid out text by text and tokens position by position, so guesses meet tokens of other texts."""
 
     fails = ["shift", "begin", "rhyme", "sorting"]
     hint = "In which order do the rows of the one and the entries of the other follow each other, once they are flat?"
@@ -615,10 +615,10 @@ class sum_of_losses:
 
 
 class begin_one_late:
-    """The token at place `begin` itself doesn't count; the first that does is the one after it."""
+    """The token at position `begin` itself doesn't count; the first that does is the one after it."""
 
     fails = ["begin", "sorting"]
-    hint = "After which token is the token at place 5 guessed? Where do its logits stand?"
+    hint = "After which token is the token at position 5 guessed? Where do its logits stand?"
 
     def next_token_loss(logits, tokens, begin=1):
         begin = max(begin, 2) if begin > 1 else 0
@@ -626,10 +626,10 @@ class begin_one_late:
 
 
 class begin_one_early:
-    """The token before place `begin` counts too."""
+    """The token before position `begin` counts too."""
 
     fails = ["begin"]
-    hint = "After which token is the token at place 5 guessed? Is it the first that counts?"
+    hint = "After which token is the token at position 5 guessed? Is it the first that counts?"
 
     def next_token_loss(logits, tokens, begin=1):
         first = max(begin - 2, 0)
@@ -839,7 +839,7 @@ class text_outgrows_the_model:
     """The model was shown the whole text, also when it had become longer than the model can read."""
 
     fails = ["window"]
-    hint = "How many places does your model know, and which token is the least needed of those that stand before?"
+    hint = "How many positions does your model know, and which token is the least needed of those that stand before?"
 
     def generate(model, start, count):
         text = start
@@ -866,7 +866,7 @@ class shown_the_beginning:
 
 
 class places_counted_on_the_cpu:
-    """The places whose vectors are looked up were counted on the CPU."""
+    """The positions whose vectors are looked up were counted on the CPU."""
 
     fails = ["device"]
     hint = "An embedding is asked where its table lies. Where does `torch.arange` count?"
@@ -876,13 +876,13 @@ class places_counted_on_the_cpu:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+            x = self.words(tokens) + self.positions(torch.arange(tokens.shape[1]))
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))
@@ -900,13 +900,13 @@ class sinusoids_that_are_no_buffer:
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
             angles = torch.arange(length)[:, None] * 10_000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-            self.places = torch.cat([angles.sin(), angles.cos()], dim=1)
+            self.positions = torch.cat([angles.sin(), angles.cos()], dim=1)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(self.norm(x))

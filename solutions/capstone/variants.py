@@ -14,8 +14,8 @@ class first_transformer:
             super().__init__()
             self.longest = length
             self.embedding = nn.Embedding(vocabulary, d_model)
-            place, pair = torch.arange(length)[:, None], torch.arange(0, d_model, 2)
-            angle = place * 10000 ** (-pair / d_model)
+            position, pair = torch.arange(length)[:, None], torch.arange(0, d_model, 2)
+            angle = position * 10000 ** (-pair / d_model)
             self.register_buffer("sinusoids", torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model])
             self.layers = nn.Sequential(*[PostNorm(d_model, num_heads, d_ff) for _ in range(num_layers)])
             self.out = nn.Linear(d_model, vocabulary, bias=False)
@@ -42,7 +42,7 @@ class first_transformer:
 
     def next_token_loss(logits, tokens, begin=1):
         logs = logits.log_softmax(-1)
-        picked = [logs[:, place - 1].gather(1, tokens[:, place, None]) for place in range(begin, tokens.shape[1])]
+        picked = [logs[:, position - 1].gather(1, tokens[:, position, None]) for position in range(begin, tokens.shape[1])]
         return -torch.cat(picked).mean()
 
     def train(model, sequences, steps, begin=1):
@@ -119,8 +119,8 @@ class ready_made_attention:
         length = model.place_table.shape[1]
         text = torch.zeros(len(start), start.shape[1] + count, dtype=torch.long)
         text[:, : start.shape[1]] = start
-        for place in range(start.shape[1], text.shape[1]):
-            text[:, place] = model(text[:, max(0, place - length) : place])[:, -1].max(dim=-1)[1]
+        for position in range(start.shape[1], text.shape[1]):
+            text[:, position] = model(text[:, max(0, position - length) : position])[:, -1].max(dim=-1)[1]
         return text
 
 
@@ -132,14 +132,14 @@ class with_dropout:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Embedding(length, d_model)
+            self.positions = nn.Embedding(length, d_model)
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.norm = nn.LayerNorm(d_model)
             self.to_logits = nn.Linear(d_model, vocabulary)
             self.dropout = nn.Dropout(0.05)
 
         def forward(self, tokens):
-            x = self.dropout(self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device)))
+            x = self.dropout(self.words(tokens) + self.positions(torch.arange(tokens.shape[1], device=tokens.device)))
             for layer in self.layers:
                 x = x + self.dropout(layer(x) - x)
             return self.to_logits(self.norm(x))
@@ -170,7 +170,7 @@ class with_dropout:
 
 
 class of_today:
-    """Rotary places, a norm without a mean, a gated network, no bias anywhere; generation by recursion."""
+    """Rotary positions, a norm without a mean, a gated network, no bias anywhere; generation by recursion."""
 
     class Norm(nn.Module):
         def __init__(self, d_model):
@@ -193,8 +193,8 @@ class of_today:
             seen = self.norm1(x)
             query, key, value = (torch.einsum("btm,hmd->bhtd", seen, w) for w in (self.w_query, self.w_key, self.w_value))
             scores = torch.einsum("bhqd,bhkd->bhqk", turned(query), turned(key)) * query.shape[-1] ** -0.5
-            places = torch.arange(x.shape[1], device=x.device)
-            weights = scores.masked_fill(places > places[:, None], -math.inf).softmax(-1)
+            positions = torch.arange(x.shape[1], device=x.device)
+            weights = scores.masked_fill(positions > positions[:, None], -math.inf).softmax(-1)
             x = x + torch.einsum("bhqk,bhkd,hdm->bqm", weights, value, self.w_output)
             seen = self.norm2(x)
             return x + self.down(F.silu(self.gate(seen)) * self.up(seen))
@@ -231,14 +231,14 @@ class begins_with_nothing:
             super().__init__()
             self.length = length
             self.words = nn.Embedding(vocabulary, d_model)
-            self.places = nn.Parameter(torch.randn(length, d_model))
+            self.positions = nn.Parameter(torch.randn(length, d_model))
             self.layers = nn.ModuleList(Layer(d_model, num_heads, d_ff) for _ in range(num_layers))
             self.to_logits = nn.Linear(d_model, vocabulary)
             for last in (self.to_logits, *(part for layer in self.layers for part in (layer.to_output, layer.feed_forward[-1]))):
                 nn.init.zeros_(last.weight)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places[: tokens.shape[1]]
+            x = self.words(tokens) + self.positions[: tokens.shape[1]]
             for layer in self.layers:
                 x = layer(x)
             return self.to_logits(F.layer_norm(x, x.shape[-1:]))
