@@ -24,6 +24,7 @@ COVERS = {
     "alignment": "S22 E22",  # E22: that an encoder's self-attention aligns two languages
     "sparse": "S18",
     "approximations": "S19",
+    "blocks": "S20 S27 E23",  # E23: that attention in blocks, within and between them, saves work
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -41,6 +42,7 @@ LIT = {
     "alignment": "project softmax average",
     "sparse": "compare softmax",
     "approximations": "compare softmax average",
+    "blocks": "compare softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
