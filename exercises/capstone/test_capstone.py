@@ -4,7 +4,7 @@ A model may be built in any way, so its numbers say nothing; what is compared is
 change when something else does. So that they can, whatever the parameters start at, a model is
 *shaken* first: a random number is added to each parameter. What must hold, holds all the same.
 
-A trained model is asked in a process of its own, which gets its numbers and nothing else: no text that was seen in training, and no place
+A trained model is asked in a process of its own, which gets its numbers and nothing else: no text that was seen in training, and no position
 where one could have been kept.
 
 Training takes seconds, so the two checks that train ask first what no training could make up
@@ -51,19 +51,19 @@ def test_logits_are_no_probabilities_yet(learner):
 
 @visible("past")
 def test_future_does_not_change_the_past_in_one_layer(learner):
-    """The token at place 3 of 7 was replaced by another. Which places may notice, and what must the scores of the others be before softmax?"""
+    """The token at position 3 of 7 was replaced by another. Which positions may notice, and what must the scores of the others be before softmax?"""
     _expect_notice(learner, _tokens(2, 7), 3, num_layers=1)
 
 
 @visible("past")
 def test_future_does_not_change_the_past_in_two_layers(learner):
-    """The token at place 3 of 7 was replaced, in a model of two layers. Which of the layers let something through, and which places did not hear of it?"""
+    """The token at position 3 of 7 was replaced, in a model of two layers. Which of the layers let something through, and which positions did not hear of it?"""
     _expect_notice(learner, _tokens(2, 7), 3, num_layers=2)
 
 
 @visible("past")
 def test_half_a_text_is_understood_alike(learner):
-    """The model was shown the first 4 tokens, and then all 7. Why should it think otherwise of the first 4, and does it count the places from the same end?"""
+    """The model was shown the first 4 tokens, and then all 7. Why should it think otherwise of the first 4, and does it count the positions from the same end?"""
     _expect_half_alike(_model(learner), _tokens(2, 7), 4)
 
 
@@ -166,7 +166,7 @@ def test_logits_that_others_still_need(learner, draw):
 
 @visible("begin")
 def test_guesses_that_count_from_a_place_on(learner):
-    """With begin=3 the tokens at places 3, 4 and 5 are to be guessed. After which tokens are these guesses made?"""
+    """With begin=3 the tokens at positions 3, 4 and 5 are to be guessed. After which tokens are these guesses made?"""
     expect(_noticed(learner, 3), torch.tensor([False, False, True, True, True, False]), "guesses that the loss depends on")
 
 
@@ -204,12 +204,12 @@ def test_model_itself_has_learnt(learner):
 
 @visible("steps")
 def test_first_loss_is_counted_from_begin_on(learner):
-    """The first loss that `train` reports, with begin=5, belongs to the guesses before place 5, or to all of them. What does `train` do with its `begin`?"""
+    """The first loss that `train` reports, with begin=5, belongs to the guesses before position 5, or to all of them. What does `train` do with its `begin`?"""
     model, tokens = _model(learner, shake=LOUD), _tokens(1, 7)
     wanted, other = (_own_loss(learner, model, tokens, begin) for begin in (5, 1))
     first = _losses(learner, model, tokens, 1, begin=5)[0]
     if abs(first - wanted) > abs(first - other) + 1e-3:
-        raise Wrong("first loss", f"{first:.2f}, where the loss from place 5 on is {wanted:.2f} and that of all places {other:.2f}")
+        raise Wrong("first loss", f"{first:.2f}, where the loss from position 5 on is {wanted:.2f} and that of all positions {other:.2f}")
 
 
 @visible("steps")
@@ -219,7 +219,7 @@ def test_first_loss_where_nobody_says_where_to_begin(learner):
     wanted, other = (_own_loss(learner, model, tokens, begin) for begin in (1, 2))
     (first,) = learner.train(model, tokens, 1)
     if abs(first - wanted) > abs(first - other) + 1e-3:
-        raise Wrong("first loss", f"{first:.2f}, where the loss from place 1 on is {wanted:.2f} and that from place 2 on {other:.2f}")
+        raise Wrong("first loss", f"{first:.2f}, where the loss from position 1 on is {wanted:.2f} and that from position 2 on {other:.2f}")
 
 
 @visible("steps")
@@ -304,21 +304,21 @@ def _logits(model, tokens: Tensor, vocabulary: int = SIZES["vocabulary"]) -> Ten
 
 
 def _differ(one: Tensor, other: Tensor) -> Tensor:
-    """Return for each place whether its logits differ by more than rounding does."""
+    """Return for each position whether its logits differ by more than rounding does."""
     return (one - other).abs().amax(-1) > 1e-4 * one.abs().amax()
 
 
-def _expect_notice(learner, tokens: Tensor, place: int, num_layers: int, **sizes) -> None:
-    """Expect that a new token is noticed from its own place on and nowhere else."""
+def _expect_notice(learner, tokens: Tensor, position: int, num_layers: int, **sizes) -> None:
+    """Expect that a new token is noticed from its own position on and nowhere else."""
     model = _model(learner, num_layers=num_layers, **sizes)
-    differ = _differ(_logits(model, tokens), _logits(model, _with_another(tokens, place)))
-    expect(differ, (torch.arange(tokens.shape[1]) >= place).expand(tokens.shape), f"places that notice a new token at place {place}, with {num_layers} layer{'s' * (num_layers > 1)}")
+    differ = _differ(_logits(model, tokens), _logits(model, _with_another(tokens, position)))
+    expect(differ, (torch.arange(tokens.shape[1]) >= position).expand(tokens.shape), f"positions that notice a new token at position {position}, with {num_layers} layer{'s' * (num_layers > 1)}")
 
 
-def _with_another(tokens: Tensor, place: int) -> Tensor:
-    """Return texts with another token at this place."""
+def _with_another(tokens: Tensor, position: int) -> Tensor:
+    """Return texts with another token at this position."""
     other = tokens.clone()
-    other[:, place] = (tokens[:, place] + 1) % SIZES["vocabulary"]
+    other[:, position] = (tokens[:, position] + 1) % SIZES["vocabulary"]
     return other
 
 
@@ -349,7 +349,7 @@ def _expect_heads(learner, tokens: Tensor, few: int, many: int, **sizes) -> None
     for num_heads in (few, many):
         model = _model(learner, shake=SHARP, num_heads=num_heads, num_layers=1, length=tokens.shape[1], **sizes)
         guesses.append(_logits(model, tokens))
-        others = [_logits(model, _with_another(tokens, place)) for place in range(tokens.shape[1] - 1)]
+        others = [_logits(model, _with_another(tokens, position)) for position in range(tokens.shape[1] - 1)]
         seen.append(sum(int(_differ(guesses[-1], other)[:, -1].sum()) for other in others))
     if not _differ(*guesses).any():
         raise Wrong.plainly("guesses", f"with {few} heads they are the same as with {many}")
@@ -360,7 +360,7 @@ def _expect_heads(learner, tokens: Tensor, few: int, many: int, **sizes) -> None
 
 def _expect_half_alike(model, tokens: Tensor, half: int) -> None:
     differ = _differ(_logits(model, tokens)[:, :half], _logits(model, tokens[:, :half]))
-    expect(differ, torch.zeros(len(tokens), half).bool(), "places that notice how long the text is")
+    expect(differ, torch.zeros(len(tokens), half).bool(), "positions that notice how long the text is")
 
 
 def _expect_order(learner, tokens: Tensor) -> None:
@@ -374,7 +374,7 @@ def _expect_order(learner, tokens: Tensor) -> None:
 def _expect_alone(model, tokens: Tensor) -> None:
     together = _logits(model, tokens)
     alone = torch.cat([_logits(model, text[None]) for text in tokens])
-    expect(_differ(together, alone), torch.zeros(tokens.shape).bool(), "places that notice the other texts")
+    expect(_differ(together, alone), torch.zeros(tokens.shape).bool(), "positions that notice the other texts")
 
 
 def _least_of_a_layer() -> int:
@@ -404,15 +404,15 @@ def _sure(tokens: Tensor) -> Tensor:
 
 
 def _noticed(learner, begin: int) -> Tensor:
-    """Return for each place whether the loss depends on the guess that is made there."""
+    """Return for each position whether the loss depends on the guess that is made there."""
     def loss(logits: Tensor) -> float:
         found = learner.next_token_loss(logits, TEXTS, begin)
         return found.item() if isinstance(found, Tensor) and found.numel() == 1 else math.nan
 
     sure, noticed = _sure(TEXTS), []
-    for place in range(TEXTS.shape[1]):
+    for position in range(TEXTS.shape[1]):
         spoilt = sure.clone()
-        spoilt[:, place] = 0.0
+        spoilt[:, position] = 0.0
         noticed.append(abs(loss(spoilt) - loss(sure)) > 1e-3)
     return torch.tensor(noticed)
 
@@ -488,7 +488,7 @@ def _expect_no_gradient_left(learner) -> None:
         _losses(learner, model, tokens.flip(1), 1)
         model.eval()
         found.append(_logits(model, tokens))
-    expect(_differ(*found), torch.zeros(tokens.shape).bool(), "places that notice the gradients of an earlier training")
+    expect(_differ(*found), torch.zeros(tokens.shape).bool(), "positions that notice the gradients of an earlier training")
 
 
 def _expect_fit(learner, begin: int) -> None:

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Long sequences
-#     chapter: 08_complexity
+#     chapter: blocks
 #     difficulty: hard
 #     minutes: 75
 #     forbidden: [attention]
@@ -16,8 +16,8 @@
 # # Long sequences
 #
 # Attention makes a table of all queries by all keys. You write it three times without the table: once with the same result,
-# once looking at less, once with another similarity. The chapter *complexity* says what the table costs; here the checks measure
-# what your functions take.
+# once looking at less, once with another similarity. The chapter *complexity* says what the table costs, *attention in blocks*, *sparse attention* and
+# *low rank and kernels* work out the three ways; here the checks measure what your functions take.
 #
 # Write your answer where `not answered yet` stands, run the cell, then run the check below it.
 # Where you are stuck, `hint("exact")` opens the first of three hints for that check. Hints cost nothing.
