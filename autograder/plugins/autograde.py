@@ -23,7 +23,7 @@ from traitlets import default
 from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
-from ..files import alive, process_name, remove_half_written, write_all
+from ..files import Remembered, alive, folders_below, looks, process_name, remove_half_written, write_all
 from ..grader import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
@@ -51,6 +51,7 @@ WHOLE = (
     b"\n}",
     b"\n}\n",
 )  # nbformat indents what stands inside, and JSON breaks no string: a file ends so only where it was written to its end
+_finished: Remembered[bool] = Remembered()
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -83,22 +84,27 @@ def take_back(course: Course) -> list[Path]:
     nbgrader takes any folder there for a finished one, and would never judge that submission again.
     """
     remove_half_written(course.root, *course.written)
-    folders = [f for f in course.root.glob("autograded/*/*") if f.is_dir() and _left(f)]
+    folders = [f for f in folders_below(f"{course.root}/autograded", 2) if _left(f)]
     if folders:
         time.sleep(1)  # a living process may be writing just now
-    left = [f for f in folders if _left(f)]
+    left = [Path(f) for f in folders if _left(f)]
     for folder in left:
         log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
         shutil.rmtree(folder, ignore_errors=True)
     return left
 
 
-def _left(folder: Path) -> bool:
+def _left(folder: str) -> bool:
     """Return whether the notebook there is not whole, or names a process that is gone as the one that judges it."""
+    path = f"{folder}/{folder.rpartition('/')[2]}.ipynb"
+    now = looks(path)
+    if _finished.known(path, now):
+        return False  # the formgrader runs this for a whole class at each click
     try:
-        text = (folder / f"{folder.name}.ipynb").read_bytes()
+        text = Path(path).read_bytes()
         if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
-            return False  # the formgrader runs this for a whole class at each click: parsing would take too long
+            _finished.keep(path, True, now)
+            return False  # parsing would take too long
         process = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True

@@ -13,11 +13,15 @@ from threading import Timer
 from alembic.script import ScriptDirectory
 from nbgrader import api
 from nbgrader.api import (
+    Comment,
+    Grade,
     Gradebook,
     InvalidEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
     app_log,
 )
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, Index, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -29,6 +33,13 @@ from ..strangers import log_of
 log = log_of("autograder")
 PATIENCE = 60.0  # seconds for which SQLite waits for a locked gradebook
 WARN_AFTER = 3.0  # seconds
+# nbgrader looks for the marks of one notebook, and the work of one learner, by going through those of all. New gradebooks get these with their tables.
+INDEXES = [
+    Index("grade_by_notebook", Grade.__table__.c.notebook_id),
+    Index("comment_by_notebook", Comment.__table__.c.notebook_id),
+    Index("submitted_notebook_by_assignment", SubmittedNotebook.__table__.c.assignment_id),
+    Index("submitted_assignment_by_student", SubmittedAssignment.__table__.c.student_id),
+]
 
 
 def put_commands_on_path() -> None:
@@ -72,6 +83,13 @@ def opened(url: str) -> Gradebook:
     # What is read for a change must stay as it is until the change is made, so the write lock is taken first.
     event.listen(gradebook.engine, "begin", _begin_immediate)
     return gradebook
+
+
+def add_indexes(gradebook: Gradebook) -> None:
+    """Give a gradebook that was made without them its indexes."""
+    connection = gradebook.db.connection()
+    for index in INDEXES:
+        index.create(connection, checkfirst=True)
 
 
 def _make(path: Path) -> None:
