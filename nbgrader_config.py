@@ -13,7 +13,7 @@ from autograder.exercise import reading as exercises  # noqa: E402  (the path co
 from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
 from autograder.files import follow_group  # noqa: E402
-from autograder.plugins.autograde import take_back  # noqa: E402
+from autograder.plugins.autograde import take_back_once  # noqa: E402
 from autograder.plugins.for_nbgrader import lay_out  # noqa: E402
 from autograder.plugins.quick import answer_from_fewer_rows  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
@@ -58,7 +58,7 @@ c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "
 # A server reads this at each request. nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
 clear_if_changed(exercises.SOLUTIONS)
 write_sources(course.root / "source", course.settings.points)
-take_back(course)
+take_back_once(course)
 lay_out(course)
 
 c.Collector.platform, c.Collector.zone = course.settings.platform, course.settings.zone

@@ -40,14 +40,14 @@ def main(learners: int, count: int, rounds: int, target: Path | None, page: Path
         course = Course(Path(folder) / "course", None)
         console.print(f"{learners} learners, {len(names)} exercises")
         marked_class(course, learners, names)
-        found = {"machine": machine(), "versions": versions(), "learners": learners, "exercises": len(names), "seconds": {}}
+        seconds: dict[str, list[float]] = {}
         with serving(ROOT, {**os.environ, "ATTENTION_COURSE": str(course.root)}) as (base, _):
             ask(base, "/formgrader/manage_assignments")  # the server imports what it needs
             for title, addresses in pages(base, name_of(learners // 2)).items():
-                opened = [_seconds(base, addresses) for _ in range(rounds + 1)]
-                found["seconds"][title] = opened
-                console.print(f"{title}: {opened[0]:.2f} s, then {median(opened[1:]):.2f} s")
-        found["load"] = busy()
+                seconds[title] = [_seconds(base, addresses) for _ in range(rounds + 1)]
+                console.print(f"{title}: {seconds[title][0]:.2f} s, then {median(seconds[title][1:]):.2f} s")
+        about = {"machine": machine(), "versions": versions(), "load": busy()}
+        found = {**about, "learners": learners, "exercises": len(names), "seconds": seconds}
     text = as_page(found)
     click.echo(text)
     if page:

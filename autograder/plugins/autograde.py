@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 
 from nbconvert.exporters import Exporter
@@ -92,6 +93,12 @@ def take_back(course: Course) -> list[Path]:
         log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
         shutil.rmtree(folder, ignore_errors=True)
     return left
+
+
+@lru_cache
+def take_back_once(course: Course) -> None:
+    """Do that when a command or a server begins. A server reads the config at each request, and does it before each run again (`quick.py`)."""
+    take_back(course)
 
 
 def _left(folder: str) -> bool:

@@ -29,14 +29,14 @@ def lay_out(course: Course) -> None:
     """Bring the folder in step with what was handed in. Nothing of that is opened but timestamps, and none of them twice while it looks the same."""
     named = {learner for learner in course.learners() if _has_name(learner)}
     wanted = {(learner, name) for learner, name in course.submissions(list(course.settings.exercises)) if learner in named}
-    _remove(course, _laid_out(course) - wanted)
+    there = _laid_out(course)
+    _remove(course, there - wanted)
     looks_of = _looking_at(course)
     for of in sorted(wanted):
         now = looks_of(*of)
-        if not _laid.known((course.root, *of), *now):
+        if of not in there or not _laid.known((course.root, *of), *now):
             _lay(course, *of)
-            if looks_of(*of) == now:  # nothing was written: it was in step
-                _laid.keep((course.root, *of), True, *now)
+            _laid.keep((course.root, *of), True, *now)
 
 
 def _lay(course: Course, learner: str, name: str) -> None:
@@ -49,8 +49,8 @@ def _lay(course: Course, learner: str, name: str) -> None:
 
 
 def _looking_at(course: Course) -> Callable[[str, str], tuple[Looks, ...]]:
-    """Return a function that says how all of that looks on which a laid out submission depends, and how it looks itself."""
-    submitted, laid_out, journal = str(course.submitted), str(course.for_nbgrader), str(course.root / "verdicts")
+    """Return a function that says how all of that looks on which a laid out submission depends."""
+    submitted, journal = str(course.submitted), str(course.root / "verdicts")
     best, looks_of_learner = course.settings.resubmissions == "best", lru_cache(looks)
 
     def looks_of(learner: str, name: str) -> tuple[Looks, ...]:
@@ -60,7 +60,6 @@ def _looking_at(course: Course) -> Callable[[str, str], tuple[Looks, ...]]:
             looks(mine),
             looks(f"{mine}/{TIMESTAMP}"),
             looks(f"{mine}/{SECRET}"),
-            looks(f"{laid_out}/{learner}/{name}"),  # nobody else writes into it
             looks(f"{journal}/{learner}/{name}.json") if best else None,
         )
 

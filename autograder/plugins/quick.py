@@ -28,6 +28,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import joinedload, undefer
 
 from ..files import folders_below
+from ..records.course import Course
+from .autograde import take_back
 
 # The kinds of cells that get marks: the name of nbgrader's columns, the table, the type of cell.
 KINDS = (("code", GradeCell, "code"), ("written", GradeCell, "markdown"), ("task", TaskCell, "markdown"))
@@ -43,13 +45,12 @@ class QuickGradebook(Gradebook):
     """nbgrader's gradebook, with other queries."""
 
     def notebook_submissions(self, notebook: str, assignment: str) -> list[SubmittedNotebook]:
-        query = self.db.query(SubmittedNotebook).join(SubmittedNotebook.notebook).join(SubmittedNotebook.assignment).join(Assignment)
+        of = select(Notebook.id).join(Assignment).where(Notebook.name == notebook, Assignment.name == assignment)
         at_once = (
-            joinedload(SubmittedNotebook.notebook),
             joinedload(SubmittedNotebook.assignment).joinedload(SubmittedAssignment.student),
             undefer(SubmittedNotebook.failed_tests),
         )
-        return query.options(*at_once).filter(Notebook.name == notebook, Assignment.name == assignment).all()
+        return self.db.query(SubmittedNotebook).options(*at_once).filter(SubmittedNotebook.notebook_id.in_(of)).all()
 
     def submission_dicts(self, assignment_id: str) -> list[dict]:
         of = {"id": SubmittedAssignment.id, "name": Assignment.name, "timestamp": SubmittedAssignment.timestamp}
@@ -161,6 +162,10 @@ class QuickAPI(NbGraderAPI):
             return opened
         return self._opened[name]
 
+    def autograde(self, *args, **more) -> dict:
+        take_back(Course())
+        return super().autograde(*args, **more)
+
     def get_assignments(self) -> list[dict]:
         with temp_attrs(self, _listed=self._all_submitted()):
             return super().get_assignments()
@@ -188,11 +193,12 @@ class QuickAPI(NbGraderAPI):
             return super().get_autograded_students(assignment_id)
         with self.gradebook as gradebook:
             mine = select(SubmittedAssignment.timestamp).join(Assignment)
-            row = gradebook.db.execute(mine.where(Assignment.name == assignment_id, SubmittedAssignment.student_id == self._one)).one_or_none()
+            row = gradebook.db.execute(
+                mine.where(Assignment.name == assignment_id, SubmittedAssignment.student_id == self._one)
+            ).one_or_none()
         folder = self.coursedir.format_path(self.coursedir.autograded_directory, self._one, assignment_id)
         done = row and os.path.isdir(folder) and row.timestamp == self.get_submitted_timestamp(assignment_id, self._one)
         return {self._one} if done else set()
-
 
     def _all_submitted(self) -> dict[str, set[str]] | None:
         """Return who has handed in each exercise; None where folders are not named as nbgrader names them without being told."""

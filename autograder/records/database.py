@@ -13,6 +13,7 @@ from threading import Timer
 from alembic.script import ScriptDirectory
 from nbgrader import api
 from nbgrader.api import (
+    BaseCell,
     Comment,
     Grade,
     Gradebook,
@@ -33,10 +34,11 @@ from ..strangers import log_of
 log = log_of("autograder")
 PATIENCE = 60.0  # seconds for which SQLite waits for a locked gradebook
 WARN_AFTER = 3.0  # seconds
-# nbgrader looks for the marks of one notebook, and the work of one learner, by going through those of all. New gradebooks get these with their tables.
+# nbgrader looks for the cells and marks of one notebook, and the work of one learner, by going through those of all. New gradebooks get these with their tables.
 INDEXES = [
     Index("grade_by_notebook", Grade.__table__.c.notebook_id),
     Index("comment_by_notebook", Comment.__table__.c.notebook_id),
+    Index("base_cell_by_notebook", BaseCell.__table__.c.notebook_id),
     Index("submitted_notebook_by_assignment", SubmittedNotebook.__table__.c.assignment_id),
     Index("submitted_assignment_by_student", SubmittedAssignment.__table__.c.student_id),
 ]
