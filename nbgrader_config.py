@@ -12,7 +12,7 @@ from autograder.authoring.release import write_sources  # noqa: E402
 from autograder.exercise import reading as exercises  # noqa: E402  (the path comes first)
 from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
-from autograder.files import follow_group  # noqa: E402
+from autograder.files import follow_group, is_shared  # noqa: E402
 from autograder.plugins.autograde import take_back_once  # noqa: E402
 from autograder.plugins.for_nbgrader import lay_out  # noqa: E402
 from autograder.plugins.quick import answer_from_fewer_rows  # noqa: E402
@@ -28,6 +28,7 @@ c = get_config()  # noqa: F821  (given by nbgrader)
 course = Course()
 follow_group(course.root)
 c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.groupshared = is_shared(course.root)
 c.CourseDirectory.source_directory = str(course.root / "source")
 c.CourseDirectory.release_directory = str(ROOT / "exercises")
 c.CourseDirectory.submitted_directory = str(course.for_nbgrader)  # what is read

@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -172,11 +173,37 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def follow_group(folder: Path) -> None:
-    """Let the group write what this process writes, where a folder is shared with it: what is made there is the group's, and it may write."""
+def is_shared(folder: Path) -> bool:
+    """Return whether a folder is a group's: what is made there is the group's, and it may write."""
     try:
-        shared = folder.stat().st_mode & GROUP_MAY_WRITE == GROUP_MAY_WRITE
+        return folder.stat().st_mode & GROUP_MAY_WRITE == GROUP_MAY_WRITE
     except OSError:
-        return
-    if shared:
+        return False
+
+
+def follow_group(folder: Path) -> None:
+    """Let the group write what this process writes, where a folder is shared with it."""
+    if is_shared(folder):
         os.umask(os.umask(0o077) & ~0o070)
+
+
+def give_to_group(folder: Path) -> None:
+    """Let the group of a shared folder change what this user has put there by other programs, which make files that only their owner may write."""
+    if not is_shared(folder):
+        return
+    for inner, _, files in os.walk(folder):
+        for path in [inner, *(os.path.join(inner, file) for file in files)]:
+            with suppress(OSError):
+                _give_to_group(path)
+
+
+def _give_to_group(path: str) -> None:
+    about = os.lstat(path)
+    is_folder = stat.S_ISDIR(about.st_mode)
+    wanted = stat.S_IRGRP | stat.S_IWGRP | (stat.S_IXGRP if is_folder else 0)
+    if (is_folder or stat.S_ISREG(about.st_mode)) and about.st_uid == os.geteuid() and about.st_mode & wanted != wanted:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.fchmod(opened, stat.S_IMODE(about.st_mode) | wanted)
+        finally:
+            os.close(opened)

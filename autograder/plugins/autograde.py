@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import time
 from collections.abc import Collection, Sequence
@@ -101,9 +102,9 @@ def take_back_once(course: Course) -> None:
     take_back(course)
 
 
-def _left(folder: str) -> bool:
+def _left(folder: str | Path) -> bool:
     """Return whether the notebook there is not whole, or names a process that is gone as the one that judges it."""
-    path = f"{folder}/{folder.rpartition('/')[2]}.ipynb"
+    path = f"{folder}/{os.path.basename(folder)}.ipynb"
     now = looks(path)
     if _finished.known(path, now):
         return False  # the formgrader runs this for a whole class at each click
