@@ -5,6 +5,7 @@ As root only, who can give commands as others.
 
 import json
 import os
+import pwd
 import re
 import shlex
 import stat
@@ -23,7 +24,8 @@ from tests.formgrader_server import ask, serving
 from tests.users import words_as
 
 GROUP = 61_000
-USERS = {"carol": 61_001, "dave": 61_002, "mallory": 61_003, "trent": 61_004}  # the group has the first two
+USERS = {"carol": 61_001, "dave": 61_002, "mallory": 61_003}  # the group has the first two
+LEARNERS = ("games", "news")  # nbgrader looks up learners' names, so these are users that every Debian has
 FOR_THE_GROUP = re.compile(r"let its folder be their group's: `([^`]+)`")
 
 
@@ -31,7 +33,7 @@ class Person:
     """A Unix user, with a home and a group of its own, as most systems make them."""
 
     def __init__(self, top: Path, name: str, course: Course, groups: tuple[int, ...] = ()):
-        self.name, self.uid = name, USERS[name]
+        self.name, self.uid = name, USERS.get(name) or pwd.getpwnam(name).pw_uid
         self.home, self.course = top / name, course
         self.before = words_as(self.uid, self.uid, groups)
         self.home.mkdir(mode=0o700)
@@ -190,3 +192,64 @@ def test_without_the_groups_rights_an_instructor_is_told_what_to_do(top, people,
     carol.run("python", "-m", "autograder", "grade", "single_head")
     told = dave.run("python", "-m", "autograder", "grade", "single_head", code=None)
     assert told.returncode and "MayNotWrite" in told.stdout and "chgrp -R GROUP" in told.stdout and "Traceback" not in told.stderr
+
+
+@pytest.fixture
+def exchange(top, people, shared):
+    """An exchange that root has made for all, as nbgrader's documentation asks for, and what each user is told of it."""
+    root = top / "exchange"
+    root.mkdir()
+    root.chmod(0o777)
+    (shared.root / "nbgrader_config.py").write_text(f"c.Exchange.root = {str(root)!r}\n")
+    os.chown(shared.root / "nbgrader_config.py", people[0].uid, GROUP)
+    (shared.root / "nbgrader_config.py").chmod(0o660)
+    return root
+
+
+@pytest.fixture
+def learners(top, exchange, shared):
+    found = [Person(top, name, shared) for name in LEARNERS]
+    for one in found:
+        settings = one.home / "nbgrader_config.py"
+        settings.write_text(
+            "c = get_config()\n"
+            f"c.Exchange.root = {str(exchange)!r}\n"
+            f"c.Exchange.cache = {str(one.home / 'cache')!r}\n"
+            'c.CourseDirectory.course_id = "attention-by-hand"\n'
+        )
+        settings.chmod(0o644)
+    return found
+
+
+def submits(learner: Person, exercise, known=None) -> None:
+    text = learner.home / "single_head" / "single_head.ipynb"
+    text.write_text(nbformat.writes(handed_in(exercise, known)), encoding="utf-8")
+    learner.run("nbgrader", "submit", "single_head", folder=learner.home)
+
+
+@pytest.mark.nightly
+def test_two_instructors_and_two_learners_meet_in_an_exchange(people, learners, exchange, shared, single_head):
+    (carol, dave, _), (first, second) = people, learners
+    carol.run("nbgrader", "release_assignment", "single_head")
+    dave.run("nbgrader", "release_assignment", "single_head", "--force")
+    for learner, known in ((first, None), (second, single_head.mistakes[0])):
+        learner.run("nbgrader", "fetch_assignment", "single_head", folder=learner.home)
+        submits(learner, single_head, known)
+    dave.run("nbgrader", "collect", "single_head")
+    carol.run("nbgrader", "autograde", "single_head")
+    submits(second, single_head)
+    carol.run("nbgrader", "collect", "single_head", "--update")
+    told = dave.run("python", "-m", "autograder", "grade", "single_head").stdout
+    assert f"{first.name} single_head: 20" in told and f"{second.name} single_head: 20" in told
+    for instructor in (carol, dave):
+        instructor.run("nbgrader", "generate_feedback", "single_head")
+        instructor.run("nbgrader", "release_feedback", "single_head")
+    assert not not_the_groups(shared, carol, dave)
+
+    for learner in learners:
+        learner.run("nbgrader", "fetch_feedback", "single_head", folder=learner.home)
+        pages = sorted((learner.home / "single_head" / "feedback").rglob("*.html"))
+        assert pages and "20 of 20 points" in pages[-1].read_text(encoding="utf-8")
+    for folder in ("inbound", "feedback"):  # learners leave work, or take what they know the name of; they see nobody else's
+        assert first.run("ls", exchange / "attention-by-hand" / folder, code=None).returncode
+    assert first.run("ls", shared.root, code=None).returncode

@@ -13,12 +13,13 @@ import os
 import shutil
 import time
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
 
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
+from nbgrader.api import MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import default
 
@@ -62,6 +63,7 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
     nbgrader's pre-convert hook; `notebooks` are those that `for_nbgrader.py` has written. nbgrader then goes on with the next submission.
     Where the best submission counts and there is an earlier one, that is taken.
     """
+    _enter_exercise(Course(), assignment)
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
         try:
@@ -70,6 +72,15 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
             log.error("Not judged: %s/%s: %s", learner, name, error)
             if _earlier(Course(), learner, name) is None:
                 notebooks.remove(path)
+
+
+def _enter_exercise(course: Course, name: str) -> None:
+    """Enter an exercise that the gradebook doesn't have yet: nbgrader would ask for `generate_assignment` first, which writes what is released already."""
+    with suppress(MissingEntry), database.opened(course.gradebook_url) as gradebook:
+        gradebook.find_notebook(name, name)
+        return
+    with held(course.lock, "nbgrader autograde", LOCK_SECONDS), database.opened(course.gradebook_url) as gradebook:
+        gradebooks.prepare(gradebook, course.gradebook_url, exercises.load(name), course.settings)
 
 
 def _earlier(course: Course, learner: str, exercise: str) -> Submission | None:

@@ -69,6 +69,9 @@ def wait_for_locks() -> None:
 def _wait_when_locked(connection, record) -> None:
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"pragma busy_timeout = {PATIENCE * 1000:.0f}")
+        _, _, path = connection.execute("pragma database_list").fetchone()
+        if path and os.path.getsize(path) == 0:
+            _follow_umask(Path(path))  # it was made just now
 
 
 def opened(url: str) -> Gradebook:
@@ -103,10 +106,16 @@ def _make(path: Path) -> None:
     beside = beside_of(path)
     try:
         Gradebook(f"sqlite:///{beside}").close()
-        beside.chmod(0o666 & ~_umask())  # SQLite itself lets nobody else write
+        _follow_umask(beside)
         put_in_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _follow_umask(path: Path) -> None:
+    """Let others write a gradebook as they may write other new files: SQLite itself lets nobody else."""
+    if path.stat().st_uid == os.geteuid():
+        path.chmod(0o666 & ~_umask())
 
 
 def _umask() -> int:
