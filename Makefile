@@ -108,6 +108,7 @@ bench: environment $(RIVALS)/installed
 	@$(RUN) -m bench.layers --json _build/layers.json --page book/measured/layers.md
 	@$(RUN) -m bench.stages --page book/measured/stages.md
 	@$(RUN) -m bench.clicks --page book/measured/clicks.md
+	@$(RUN) -m bench.formgrader --page book/measured/formgrader.md
 	@$(RUN) -m bench.speed $(addprefix --size ,$(or $(SIZES),30)) $(addprefix --alone ,$(ALONE)) --json _build/speed.json --page book/measured/speed.md
 
 map: environment

@@ -12,20 +12,23 @@ from autograder.authoring.release import write_sources  # noqa: E402
 from autograder.exercise import reading as exercises  # noqa: E402  (the path comes first)
 from autograder.exercise.cache import clear_if_changed  # noqa: E402
 from autograder.exercise.notebook import stub_config  # noqa: E402
-from autograder.files import follow_group  # noqa: E402
-from autograder.plugins.autograde import take_back  # noqa: E402
+from autograder.files import follow_group, is_shared  # noqa: E402
+from autograder.plugins.autograde import take_back_once  # noqa: E402
 from autograder.plugins.for_nbgrader import lay_out  # noqa: E402
+from autograder.plugins.quick import answer_from_fewer_rows  # noqa: E402
 from autograder.records.course import Course  # noqa: E402
 from autograder.records.database import put_commands_on_path, read_schema_version_here, wait_for_locks  # noqa: E402
 
 put_commands_on_path()
 read_schema_version_here()
 wait_for_locks()
+answer_from_fewer_rows()
 c = get_config()  # noqa: F821  (given by nbgrader)
 
 course = Course()
 follow_group(course.root)
 c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.groupshared = is_shared(course.root)
 c.CourseDirectory.source_directory = str(course.root / "source")
 c.CourseDirectory.release_directory = str(ROOT / "exercises")
 c.CourseDirectory.submitted_directory = str(course.for_nbgrader)  # what is read
@@ -56,7 +59,7 @@ c.ZipCollectApp.collect_directory_structure = str(course.root / "downloaded" / "
 # A server reads this at each request. nbgrader reads notebooks; ours are scripts. Files that are already right are not written again.
 clear_if_changed(exercises.SOLUTIONS)
 write_sources(course.root / "source", course.settings.points)
-take_back(course)
+take_back_once(course)
 lay_out(course)
 
 c.Collector.platform, c.Collector.zone = course.settings.platform, course.settings.zone

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 @click.group()
 def main() -> None:
     """Release, judge and report the exercises of Attention by Hand."""
-    from .files import follow_group
+    from .files import follow_group, give_to_group
     from .records.course import course_root
 
     follow_group(course_root())
+    give_to_group(course_root())
 
 
 @main.command()

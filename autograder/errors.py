@@ -37,7 +37,7 @@ class MayNotWrite(CannotGoOn):
     def __init__(self, path: Path | str):
         super().__init__(
             f"you may not write {path}. Where several people keep a course, let its folder be their group's: "
-            "chgrp -R GROUP FOLDER; chmod -R g+rwX FOLDER; find FOLDER -type d -exec chmod g+s {} +"
+            "chgrp -R GROUP FOLDER; chmod -R g+rwX,o= FOLDER; find FOLDER -type d -exec chmod g+s {} +"
         )
 
 

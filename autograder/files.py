@@ -6,15 +6,22 @@ import errno
 import os
 import re
 import stat
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from .errors import NoSpace
+
+T = TypeVar("T")
 
 GROUP_MAY_WRITE = stat.S_ISGID | stat.S_IWGRP
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITERS = 8
+SETTLED = 1.0  # seconds after which another change of a file shows in its times, however coarse the clock of its disk is
 HALF_WRITTEN = re.compile(r"\..+\.(\d+(?:-\d+)?)(?:-journal)?")
 
 
@@ -63,11 +70,72 @@ def remove_half_written(top: Path, *below: Path) -> list[Path]:
 
     Returns the paths. What a living process is writing stays.
     """
-    hidden = [*top.glob(".*"), *(path for folder in below for path in folder.rglob(".*"))]
+    hidden = [*top.glob(".*"), *(path for folder in below for path in _hidden_below(str(folder)))]
     left = [path for path in hidden if (match := HALF_WRITTEN.fullmatch(path.name)) and not alive(match[1])]
     for path in left:
         path.unlink(missing_ok=True)
     return left
+
+
+def _hidden_below(folder: str) -> Iterator[Path]:
+    """Yield all whose name begins with a dot, anywhere below a folder. A server asks at each request, so a folder without any is listed once."""
+    now = looks(folder)
+    inner = _without_hidden.known(folder, now)
+    if inner is None:
+        try:
+            with os.scandir(folder) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            return
+        yield from (Path(folder, name) for name, _ in found if name.startswith("."))
+        inner = [name for name, is_folder in found if is_folder]
+        if not any(name.startswith(".") for name, _ in found):
+            _without_hidden.keep(folder, inner, now)
+    for name in inner:
+        yield from _hidden_below(f"{folder}/{name}")
+
+
+def folders_below(folder: str, depth: int) -> list[str]:
+    """Return the folders that lie so deep below a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            inner = [entry.path for entry in entries if entry.is_dir()]
+    except OSError:
+        return []
+    return inner if depth == 1 else [each for one in inner for each in folders_below(one, depth - 1)]
+
+
+Looks = tuple[int, ...] | None
+
+
+def looks(path: Path | str) -> Looks:
+    """Return what tells a file or folder from what it was before a change; None where there is none."""
+    try:
+        about = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+class Remembered(Generic[T]):
+    """What was found out about files, for as long as these look as they did then."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, tuple[tuple[Looks, ...], T]] = {}
+
+    def known(self, name: object, *now: Looks) -> T | None:
+        """Return what was kept under that name, if the files still look so."""
+        kept = self._found.get(name)
+        return kept[1] if kept and kept[0] == now else None
+
+    def keep(self, name: object, found: T, *now: Looks) -> None:
+        """Keep what was found; `now` is how the files looked before they were read."""
+        newest = max((each[-1] for each in now if each), default=0)
+        if time.time_ns() - newest > SETTLED * 1e9:  # a change within the same tick of the clock could not be seen
+            self._found[name] = (tuple(now), found)
+
+
+_without_hidden: Remembered[list[str]] = Remembered()
 
 
 @lru_cache
@@ -105,11 +173,37 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def follow_group(folder: Path) -> None:
-    """Let the group write what this process writes, where a folder is shared with it: what is made there is the group's, and it may write."""
+def is_shared(folder: Path) -> bool:
+    """Return whether a folder is a group's: what is made there is the group's, and it may write."""
     try:
-        shared = folder.stat().st_mode & GROUP_MAY_WRITE == GROUP_MAY_WRITE
+        return folder.stat().st_mode & GROUP_MAY_WRITE == GROUP_MAY_WRITE
     except OSError:
-        return
-    if shared:
+        return False
+
+
+def follow_group(folder: Path) -> None:
+    """Let the group write what this process writes, where a folder is shared with it."""
+    if is_shared(folder):
         os.umask(os.umask(0o077) & ~0o070)
+
+
+def give_to_group(folder: Path) -> None:
+    """Let the group of a shared folder change what this user has put there by other programs, which make files that only their owner may write."""
+    if not is_shared(folder):
+        return
+    for inner, _, files in os.walk(folder):
+        for path in [inner, *(os.path.join(inner, file) for file in files)]:
+            with suppress(OSError):
+                _give_to_group(path)
+
+
+def _give_to_group(path: str) -> None:
+    about = os.lstat(path)
+    is_folder = stat.S_ISDIR(about.st_mode)
+    wanted = stat.S_IRGRP | stat.S_IWGRP | (stat.S_IXGRP if is_folder else 0)
+    if (is_folder or stat.S_ISREG(about.st_mode)) and about.st_uid == os.geteuid() and about.st_mode & wanted != wanted:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.fchmod(opened, stat.S_IMODE(about.st_mode) | wanted)
+        finally:
+            os.close(opened)

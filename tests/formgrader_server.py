@@ -1,5 +1,6 @@
 """A real Jupyter server with nbgrader's formgrader, on one test's course."""
 
+import json
 import os
 import socket
 import subprocess
@@ -27,12 +28,16 @@ def server(course):
 
 
 @contextmanager
-def serving(folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
-    """Yield the address and the process of a server that was started in a folder, and ends with the block."""
+def serving(folder: Path, environment: dict[str, str], before: tuple[str, ...] = ()) -> Iterator[tuple[str, psutil.Process]]:
+    """Yield the address and the process of a server that was started in a folder, and ends with the block.
+
+    The words `before` its command make it, say, another user's.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = [
+        *before,
         sys.executable,
         "-m",
         "jupyter",
@@ -66,7 +71,8 @@ def _wait_for(base: str, process: psutil.Popen) -> None:
     raise RuntimeError("the Jupyter server did not answer")
 
 
-def ask(base: str, path: str, method: str = "GET") -> str:
-    request = urllib.request.Request(base + path, method=method, headers=HEADERS)
+def ask(base: str, path: str, method: str = "GET", sent: dict | None = None) -> str:
+    data = None if sent is None else json.dumps(sent).encode()
+    request = urllib.request.Request(base + path, data, method=method, headers=HEADERS)
     with urllib.request.urlopen(request, timeout=120) as answer:
         return answer.read().decode()

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import time
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
+from nbgrader.api import MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import default
 
 from ..errors import Refused
 from ..exercise import reading as exercises
 from ..exercise.cache import clear_if_changed
-from ..files import alive, process_name, remove_half_written, write_all
+from ..files import Remembered, alive, folders_below, looks, process_name, remove_half_written, write_all
 from ..grader import Grader, Work
 from ..intake.reading import read_submission
 from ..intake.submission import Submission
@@ -51,6 +54,7 @@ WHOLE = (
     b"\n}",
     b"\n}\n",
 )  # nbformat indents what stands inside, and JSON breaks no string: a file ends so only where it was written to its end
+_finished: Remembered[bool] = Remembered()
 
 
 def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -59,6 +63,7 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
     nbgrader's pre-convert hook; `notebooks` are those that `for_nbgrader.py` has written. nbgrader then goes on with the next submission.
     Where the best submission counts and there is an earlier one, that is taken.
     """
+    _enter_exercise(Course(), assignment)
     for path in list(notebooks):
         learner, name = Path(path).parts[-3:-1]
         try:
@@ -67,6 +72,15 @@ def refuse_early(assignment: str, student: str, notebooks: list[str]) -> None:
             log.error("Not judged: %s/%s: %s", learner, name, error)
             if _earlier(Course(), learner, name) is None:
                 notebooks.remove(path)
+
+
+def _enter_exercise(course: Course, name: str) -> None:
+    """Enter an exercise that the gradebook doesn't have yet: nbgrader would ask for `generate_assignment` first, which writes what is released already."""
+    with suppress(MissingEntry), database.opened(course.gradebook_url) as gradebook:
+        gradebook.find_notebook(name, name)
+        return
+    with held(course.lock, "nbgrader autograde", LOCK_SECONDS), database.opened(course.gradebook_url) as gradebook:
+        gradebooks.prepare(gradebook, course.gradebook_url, exercises.load(name), course.settings)
 
 
 def _earlier(course: Course, learner: str, exercise: str) -> Submission | None:
@@ -83,22 +97,33 @@ def take_back(course: Course) -> list[Path]:
     nbgrader takes any folder there for a finished one, and would never judge that submission again.
     """
     remove_half_written(course.root, *course.written)
-    folders = [f for f in course.root.glob("autograded/*/*") if f.is_dir() and _left(f)]
+    folders = [f for f in folders_below(f"{course.root}/autograded", 2) if _left(f)]
     if folders:
         time.sleep(1)  # a living process may be writing just now
-    left = [f for f in folders if _left(f)]
+    left = [Path(f) for f in folders if _left(f)]
     for folder in left:
         log.warning("A run was cut off at %s/%s; that submission is judged again.", *folder.parts[-2:])
         shutil.rmtree(folder, ignore_errors=True)
     return left
 
 
-def _left(folder: Path) -> bool:
+@lru_cache
+def take_back_once(course: Course) -> None:
+    """Do that when a command or a server begins. A server reads the config at each request, and does it before each run again (`quick.py`)."""
+    take_back(course)
+
+
+def _left(folder: str | Path) -> bool:
     """Return whether the notebook there is not whole, or names a process that is gone as the one that judges it."""
+    path = f"{folder}/{os.path.basename(folder)}.ipynb"
+    now = looks(path)
+    if _finished.known(path, now):
+        return False  # the formgrader runs this for a whole class at each click
     try:
-        text = (folder / f"{folder.name}.ipynb").read_bytes()
+        text = Path(path).read_bytes()
         if BEING_JUDGED.encode() not in text and text.endswith(WHOLE):
-            return False  # the formgrader runs this for a whole class at each click: parsing would take too long
+            _finished.keep(path, True, now)
+            return False  # parsing would take too long
         process = json.loads(text)["metadata"].get(BEING_JUDGED)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return True

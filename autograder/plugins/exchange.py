@@ -1,15 +1,18 @@
 """nbgrader's exchange, where what is released, collected and given back is ours.
 
 A released exercise brings along what its notebook needs, since a learner fetches nothing else; what is collected goes where learners'
-work lies; and of work that came by another way than the exchange there is no feedback to release there.
+work lies; and of work that came by another way than the exchange there is no feedback to release there. Where the course's folder is a
+group's, so are its folders in the exchange: all of the group's instructors may release and collect.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 
-from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.exchange.default import Exchange, ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
 from nbgrader.utils import temp_attrs
 
 from ..kit.afterwards import FOLDER
@@ -19,9 +22,21 @@ from ..strangers import quoted
 
 # Beside the exercises' folders: without them a folder by itself can neither check answers nor run its tests.
 NEEDED = ("kit", "conftest.py", "pytest.ini", "requirements.txt")
+READABLE = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 
 
-class ReleaseAssignment(ExchangeReleaseAssignment):
+class OfGroup(Exchange):
+    """What makes folders in the exchange. nbgrader lets the group write there, but which group that is depends on who comes first."""
+
+    def ensure_directory(self, path, mode):
+        is_new = not os.path.isdir(path)
+        super().ensure_directory(path, mode)
+        if is_new and self.coursedir.groupshared:
+            os.chown(path, -1, Course().root.stat().st_gid)
+            os.chmod(path, mode)
+
+
+class ReleaseAssignment(OfGroup, ExchangeReleaseAssignment):
     """`nbgrader release_assignment`, which adds the kit to the exercise's folder."""
 
     def do_copy(self, src, dest, log=None):
@@ -47,7 +62,7 @@ class Collect(ExchangeCollect):
             return super().start()
 
 
-class ReleaseFeedback(ExchangeReleaseFeedback):
+class ReleaseFeedback(OfGroup, ExchangeReleaseFeedback):
     """`nbgrader release_feedback`, which leaves out what was not submitted through the exchange instead of ending there."""
 
     def copy_files(self):
@@ -59,4 +74,8 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             self.log.warning("Not submitted through the exchange, so nothing is released there for %s: %s", len(others), names)
         excluded = [self.coursedir.student_id_exclude, *others] if self.coursedir.student_id_exclude else others
         with temp_attrs(self.coursedir, student_id_exclude=",".join(excluded)):
-            return super().copy_files()
+            super().copy_files()
+        # A course may be closed to learners, and pages are copied with their modes. Their names keep each from all but its learner.
+        for page in Path(self.dest_path).glob("*.html"):
+            if page.stat().st_uid == os.geteuid():
+                page.chmod(page.stat().st_mode | READABLE)

@@ -99,7 +99,16 @@ class Course:
 
         Of a learner whose folder cannot be opened nobody can tell what is in it, so these are all the exercises.
         """
-        return [(learner, name) for learner in self.learners() for name in exercises if there(f"{self.submitted}/{learner}/{name}")]
+        found: list[tuple[str, str]] = []
+        for learner in self.learners():
+            try:
+                names = set(os.listdir(f"{self.submitted}/{learner}"))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                names = set(exercises)
+            found += [(learner, name) for name in exercises if name in names]
+        return found
 
     def handed_in(self, learner: str, exercise: str) -> Path:
         """Return the file that a learner handed in, a notebook before a script; raises `Refused`."""

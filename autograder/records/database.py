@@ -13,11 +13,16 @@ from threading import Timer
 from alembic.script import ScriptDirectory
 from nbgrader import api
 from nbgrader.api import (
+    BaseCell,
+    Comment,
+    Grade,
     Gradebook,
     InvalidEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
     app_log,
 )
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, Index, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -29,6 +34,14 @@ from ..strangers import log_of
 log = log_of("autograder")
 PATIENCE = 60.0  # seconds for which SQLite waits for a locked gradebook
 WARN_AFTER = 3.0  # seconds
+# nbgrader looks for the cells and marks of one notebook, and the work of one learner, by going through those of all. New gradebooks get these with their tables.
+INDEXES = [
+    Index("grade_by_notebook", Grade.__table__.c.notebook_id),
+    Index("comment_by_notebook", Comment.__table__.c.notebook_id),
+    Index("base_cell_by_notebook", BaseCell.__table__.c.notebook_id),
+    Index("submitted_notebook_by_assignment", SubmittedNotebook.__table__.c.assignment_id),
+    Index("submitted_assignment_by_student", SubmittedAssignment.__table__.c.student_id),
+]
 
 
 def put_commands_on_path() -> None:
@@ -56,6 +69,9 @@ def wait_for_locks() -> None:
 def _wait_when_locked(connection, record) -> None:
     if isinstance(connection, sqlite3.Connection):
         connection.execute(f"pragma busy_timeout = {PATIENCE * 1000:.0f}")
+        _, _, path = connection.execute("pragma database_list").fetchone()
+        if path and os.path.getsize(path) == 0:
+            _follow_umask(Path(path))  # it was made just now
 
 
 def opened(url: str) -> Gradebook:
@@ -74,6 +90,13 @@ def opened(url: str) -> Gradebook:
     return gradebook
 
 
+def add_indexes(gradebook: Gradebook) -> None:
+    """Give a gradebook that was made without them its indexes."""
+    connection = gradebook.db.connection()
+    for index in INDEXES:
+        index.create(connection, checkfirst=True)
+
+
 def _make(path: Path) -> None:
     """Make an empty gradebook where there is none. nbgrader makes one in many steps, and would
     take one that was left after the first steps for a finished one."""
@@ -83,10 +106,16 @@ def _make(path: Path) -> None:
     beside = beside_of(path)
     try:
         Gradebook(f"sqlite:///{beside}").close()
-        beside.chmod(0o666 & ~_umask())  # SQLite itself lets nobody else write
+        _follow_umask(beside)
         put_in_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _follow_umask(path: Path) -> None:
+    """Let others write a gradebook as they may write other new files: SQLite itself lets nobody else."""
+    if path.stat().st_uid == os.geteuid():
+        path.chmod(0o666 & ~_umask())
 
 
 def _umask() -> int:

@@ -28,7 +28,7 @@ from ..errors import MarksByHand
 from ..exercise.model import Exercise
 from ..exercise.notebook import source_notebook
 from ..kit.cells import SETUP
-from .database import whole
+from .database import add_indexes, whole
 from .entry import Entry
 from .late import Late
 from .marks import Marks, read_marks
@@ -46,6 +46,7 @@ def prepare(gradebook: Gradebook, url: str, exercise: Exercise, settings: Settin
     settings = settings or Settings()
     notebook = source_notebook(exercise.worth(settings.points.get(exercise.name)))
     with whole(gradebook):
+        add_indexes(gradebook)
         gradebook.update_or_create_assignment(exercise.name)
         set_deadline(gradebook, exercise.name, settings)
         _follow_changes(gradebook, exercise)
