@@ -9,6 +9,7 @@ import zipfile
 
 import nbformat
 import pytest
+from exercise_downloads import ARCHIVE
 from nbclient import NotebookClient
 from nbgrader.validator import Validator
 from traitlets.config import Config
@@ -24,7 +25,7 @@ from tests.kernels import Kernel
 @pytest.fixture
 def unpacked(tmp_path):
     """Return the folder of exercises as the site's download leaves it."""
-    (archive,) = (ROOT / "_build" / "html").rglob("*.zip")
+    archive = ROOT / "_build" / "html" / ARCHIVE
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "downloads")
     (folder,) = (p.parent for p in (tmp_path / "downloads").rglob("requirements.txt"))
