@@ -411,7 +411,7 @@ def test_transformer_agrees_with_torch(tokens, heads, d_head, d_ff, batch, num_l
                 their_part.load_state_dict(my_part.state_dict())
     text = torch.randint(11, (batch, tokens))
     hidden = torch.ones(tokens, tokens).triu(1).bool()
-    expected = mine.to_logits(mine.norm(theirs(mine.words(text) + mine.places.weight[:tokens], mask=hidden)))
+    expected = mine.to_logits(mine.norm(theirs(mine.words(text) + mine.positions.weight[:tokens], mask=hidden)))
     expect(mine(text), expected)
 
 
