@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from autograder.authoring import mutant_proof, variant_proof
+from autograder.authoring import kept, mutant_proof, variant_proof
 from autograder.authoring.mutant_proof import CHECK_BYTES, Proof, proof, reasons_of, reasons_of_variants, within_limits
 from autograder.authoring.mutants import mutants
-from autograder.authoring.variant_proof import Likeness, _judge, likeness, proof_of_variants
+from autograder.authoring.variant_proof import Likeness, _judge, likeness, proof_of_some, proof_of_variants
 from autograder.errors import AuthorError
 from autograder.exercise import reading as exercises
 from autograder.exercise.known import KnownAnswer
@@ -30,7 +30,7 @@ def test_no_mutant_is_accepted(name):
 
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_some_mutants_of_a_variant(name):
-    found = proof_of_variants(name, SOME)
+    found = proof_of_some(name, SOME)
     assert found.accepted == [] and 0 < found.mutants <= SOME
     assert found.mutants == sum(found.refused.values()) + len(found.equivalent)
 
@@ -87,6 +87,19 @@ def test_likeness_of_results():
 def test_a_mutant_can_not_take_all_memory(single_head):
     with pytest.raises(RuntimeError), within_limits(single_head):
         torch.empty(CHECK_BYTES, dtype=torch.uint8)
+
+
+def test_what_was_found_is_kept_until_something_that_it_rests_on_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "KEPT", tmp_path)
+    asked = []
+
+    def found(*rests_on: str, of: str = "") -> dict:
+        return kept.kept("proofs", "single_head", lambda: asked.append(of) or {"mutants": len(asked)}, *rests_on, of=of)
+
+    assert found("a reason") == found("a reason") == {"mutants": 1} and kept.is_kept("proofs", "single_head", "a reason")
+    assert found(of="a variant") == found(of="a variant") == {"mutants": 2}
+    assert not kept.is_kept("proofs", "single_head", "another reason") and found("another reason") == {"mutants": 3}
+    assert len(list(tmp_path.rglob("*.json"))) == 2
 
 
 def texts(source: str) -> dict[str, str]:

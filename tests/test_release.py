@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from exercise_downloads import ARCHIVE
 
-from autograder.authoring import facts
+from autograder.authoring import facts, kept
 from autograder.authoring.learner_files import facts_of
 from autograder.authoring.release import EXERCISES, write_exercises
 from autograder.errors import AuthorError
@@ -48,7 +48,7 @@ def test_facts_are_found_out_again_when_what_they_rest_on_has_changed(tmp_path, 
     made, copy = [], tmp_path / "solutions"
     shutil.copytree(exercises.SOLUTIONS / "similarity", copy / "similarity")
     monkeypatch.setattr(exercises, "SOLUTIONS", copy)
-    monkeypatch.setattr(facts, "KEPT", tmp_path / "facts")
+    monkeypatch.setattr(kept, "KEPT", tmp_path / "_build")
     monkeypatch.setattr(facts, "facts_of", lambda exercise: made.append(exercise.name) or facts_of(exercise))
     try:
         cache.clear()

@@ -12,7 +12,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ..errors import AuthorError
 from ..exercise import reading as exercises
@@ -23,6 +23,7 @@ from ..judging.verdicts import counted, verdict_of
 from ..kit.learner import Learner
 from ..kit.outcome import Outcome
 from ..kit.suite import failure
+from .kept import kept
 from .mutants import mutants
 from .reach import checks_that_see
 from .side_by_side import side_by_side
@@ -31,7 +32,7 @@ SEED = 3  # of the inputs that every mutant meets
 SEEDS = range(100, 120)  # of those that mutants meet which are said to be equivalent
 FEW_SEEDS = SEEDS[:2]  # where an answer trains for seconds, in each of them
 OF_VARIANTS = "variants"  # the table of their reasons; those of the reference stand above it
-CHECK_SECONDS = 10  # after which a check that does not end is refused, as the judge does
+CHECK_SECONDS = 10  # of the processor, however busy the machine is; after these a check that does not end is refused, as the judge does
 CHECK_BYTES = 6 << 30  # of addresses, those of torch among them; a mutant that asks for all there is must not take it from others
 
 
@@ -52,7 +53,11 @@ class Proof:
 
 def proofs(names: list[str], watch: Callable[[Iterable[Proof]], Iterable[Proof]] = iter) -> dict[str, Proof]:
     """Return what became of the mutants of each exercise's reference answer; what is done passes through `watch`."""
-    return dict(zip(names, watch(side_by_side(proof, names))))
+    return dict(zip(names, watch(side_by_side(_kept_proof, names))))
+
+
+def _kept_proof(name: str) -> Proof:
+    return Proof(**kept("mutants", name, lambda: asdict(proof(name)), str(reasons_of(exercises.load(name)))))
 
 
 def proof(name: str) -> Proof:
@@ -133,17 +138,17 @@ class TooLong(BaseException):
 
 @contextmanager
 def within_limits(exercise: Exercise) -> Iterator[None]:
-    """Raise `TooLong` where a check takes too much time; where a mutant asks for too much memory, it does not get it."""
+    """Raise `TooLong` where a check takes too much of the processor's time; where a mutant asks for too much memory, it does not get it."""
 
     def stop(*about_the_signal):
         raise TooLong
 
-    before, (most, hard) = signal.signal(signal.SIGALRM, stop), resource.getrlimit(resource.RLIMIT_AS)
-    signal.setitimer(signal.ITIMER_REAL, CHECK_SECONDS + (exercise.seconds or 0))
+    before, (most, hard) = signal.signal(signal.SIGPROF, stop), resource.getrlimit(resource.RLIMIT_AS)
+    signal.setitimer(signal.ITIMER_PROF, CHECK_SECONDS + (exercise.seconds or 0))
     resource.setrlimit(resource.RLIMIT_AS, (CHECK_BYTES, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

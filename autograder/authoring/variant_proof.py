@@ -12,6 +12,7 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from enum import IntEnum
 
 import torch
@@ -25,6 +26,7 @@ from ..judging.verdicts import counted
 from ..kit.compare import expect
 from ..kit.outcome import Wrong
 from ..kit.suite import failure
+from .kept import kept
 from .mutant_proof import SEED, SEEDS, Proof, TooLong, reasons_of_variants, refusing, within_limits
 from .mutants import mutants
 from .side_by_side import side_by_side
@@ -51,20 +53,53 @@ REASONS = {
 
 def proofs_of_variants(names: list[str], watch: Callable[[Iterable[Proof]], Iterable[Proof]] = iter) -> dict[str, Proof]:
     """Return what became of the mutants of each exercise's variants; what is done passes through `watch`."""
-    return dict(zip(names, watch(side_by_side(proof_of_variants, names))))
+    return dict(zip(names, watch(side_by_side(_kept_proof, names))))
 
 
-def proof_of_variants(name: str, some: int | None = None) -> Proof:
-    """Return what became of the mutants of an exercise's variants, or of `some` that are drawn, always the same; raises `AuthorError`."""
+def _kept_proof(name: str) -> Proof:
     exercise = exercises.load(name)
-    reasons, found, needed = reasons_of_variants(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0)), set()
+    reasons = str(reasons_of_variants(exercise))
+    return _in_all(
+        exercise,
+        [
+            Proof(**kept("mutants", name, lambda: asdict(_proof(exercise, variant)), reasons, of=variant.name))
+            for variant in exercise.variants
+        ],
+    )
+
+
+def proof_of_variants(name: str) -> Proof:
+    """Return what became of the mutants of an exercise's variants; raises `AuthorError`."""
+    exercise = exercises.load(name)
+    return _in_all(exercise, [_proof(exercise, variant) for variant in exercise.variants])
+
+
+def proof_of_some(name: str, some: int) -> Proof:
+    """Return what became of so many mutants of one variant, always the same ones; raises `AuthorError`."""
+    exercise = exercises.load(name)
+    return _proof(exercise, random.Random(name).choice(exercise.variants), some)
+
+
+def _in_all(exercise: Exercise, parts: list[Proof]) -> Proof:
+    """Return the proofs of all variants as one, in which a reason is stale that none of them needed."""
+    found = Proof(refused={check: sum(part.refused[check] for part in parts) for check in exercise.checks})
+    for part in parts:
+        found.mutants += part.mutants
+        found.equivalent |= part.equivalent
+        found.accepted += part.accepted
+    reasons = reasons_of_variants(exercise)
+    needed = {_reason_for(name, reasons) for name, reason in found.equivalent.items() if reason not in REASONS.values()}
+    found.stale = [each for each in reasons if each not in needed]
+    return found
+
+
+def _proof(exercise: Exercise, variant: KnownAnswer, some: int | None = None) -> Proof:
+    reasons, found = reasons_of_variants(exercise), Proof(refused=dict.fromkeys(exercise.checks, 0))
+    right: dict[int, Results] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that nobody wrote
-        for variant in exercise.variants if some is None else [random.Random(name).choice(exercise.variants)]:
-            right: dict[int, Results] = {}
-            for mutant in _some(mutants(exercise, variant), some):
-                needed.add(_judge(exercise, variant, mutant, right, reasons, found))
-    found.stale = [each for each in reasons if each not in needed] if some is None else []
+        for mutant in _some(mutants(exercise, variant), some):
+            _judge(exercise, variant, mutant, right, reasons, found)
     return found
 
 
@@ -75,22 +110,25 @@ def _some(made: Iterable[KnownAnswer], some: int | None) -> list[KnownAnswer]:
 
 def _judge(
     exercise: Exercise, variant: KnownAnswer, mutant: KnownAnswer, right: dict[int, Results], reasons: dict[str, str], found: Proof
-) -> str | None:
-    """Enter what became of a mutant; return which of the reasons it needed."""
+) -> None:
+    """Enter what became of a mutant."""
     found.mutants += 1
     name = f"{variant.name}: {mutant.name}"
     if check := next(refusing(exercise, mutant, SEED, variant), None):
         found.refused[check] += 1
-        return None
-    likeness, given = _likeness(exercise, variant, mutant, right), next((each for each in reasons if _fits(name, each)), None)
+        return
+    likeness, given = _likeness(exercise, variant, mutant, right), _reason_for(name, reasons)
     if likeness in REASONS:
         found.equivalent[name] = REASONS[likeness]
     elif likeness is Likeness.OTHER and given:
         found.equivalent[name] = reasons[given]
-        return given
     else:
         found.accepted.append(name)
-    return None
+
+
+def _reason_for(name: str, reasons: dict[str, str]) -> str | None:
+    """Return the first pattern that speaks of a mutant."""
+    return next((each for each in reasons if _fits(name, each)), None)
 
 
 def _fits(name: str, pattern: str) -> bool:
