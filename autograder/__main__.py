@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from . import ROOT
+from . import ROOT, course_root
 from .errors import AuthorError, CannotGoOn, MayNotWrite, Refused, UnknownExercise
 from .pages.terminal import console, lines, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
 from .pool import preload
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 def main() -> None:
     """Release, judge and report the exercises of Attention by Hand."""
     from .files import follow_group, give_to_group
-    from .records.course import course_root
 
     follow_group(course_root())
     give_to_group(course_root())

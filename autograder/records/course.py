@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from .. import ROOT
+from .. import course_root
 from ..errors import CannotGoOn, Refused
 from ..files import write_whole
 from ..intake.submission import check_learner
@@ -33,11 +33,6 @@ def is_link(path: Path) -> bool:
         return path.is_symlink()
     except OSError:
         return False
-
-
-def course_root() -> Path:
-    """Return the folder of the learners' files: _course/, or what ATTENTION_COURSE names."""
-    return Path(os.environ.get("ATTENTION_COURSE", ROOT / "_course")).absolute()
 
 
 @dataclass(frozen=True)
