@@ -7,16 +7,9 @@ thread, one head, numbers of 32 bits. In a round every way takes its turn, so th
 
 from __future__ import annotations
 
-import csv
-import ctypes
-import io
 import math
-import multiprocessing
-import platform
-import re
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -30,13 +23,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
-from .machine import machine, measured_on
+from .calls import computing, elsewhere, most_held, write
 
 WIDTH, BLOCK = 64, 256
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 BLOCKS, AT_LENGTH = (4, 16, 64, 256, 1024, 4096), 4096  # several sizes of a block, at one length
 ROUNDS = range(5)
-M_MMAP_THRESHOLD, PIECE = -3, 1 << 16  # of malloc.h; larger pieces than this go back to the kernel when they are freed
+ABOUT = f"one thread, {len(ROUNDS)} rounds"
 Inputs = tuple[Tensor, Tensor, Tensor]
 BACKENDS = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION}
 
@@ -75,9 +68,9 @@ def main(calls: Path | None, steps: Path | None) -> None:
     torch.set_num_threads(1)
     if calls:
         rounds = track(list(product(ROUNDS, cases())), "calls", console=Console(stderr=True))
-        write([taken(way, words, block, number) for number, (way, words, block) in rounds], calls)
+        write([taken(way, words, block, number) for number, (way, words, block) in rounds], calls, ABOUT)
     if steps:
-        write([step for backend in BACKENDS for step in profiled(backend)], steps)
+        write([step for backend in BACKENDS for step in profiled(backend)], steps, ABOUT)
 
 
 def cases() -> Iterator[tuple[str, int, int]]:
@@ -128,41 +121,24 @@ def drawn(words: int, seed: int) -> Inputs:
 
 def taken(way: str, words: int, block: int, seed: int) -> Call:
     """Return what one call takes."""
-    most, seconds, saved = (elsewhere(measure, way, words, block, seed) for measure in (held, timed, kept))
+    most, seconds, saved = (elsewhere(measure, way, words, block, seed) for measure in (held, timed, kept_by))
     return Call(way, words, block, seed, int(most), seconds, int(saved))
 
 
-def elsewhere(measure: Callable[[str, Inputs, int], float], way: str, words: int, block: int, seed: int) -> float:
-    """Return a measure of one call, taken in a process of its own."""
-    # A copy of this process: torch is there, and nothing has computed yet.
-    fork = multiprocessing.get_context("fork")
-    here, there = fork.Pipe(duplex=False)
-    child = fork.Process(target=lambda: there.send(measure(way, drawn(words, seed), block)))
-    child.start()
-    there.close()
-    try:
-        return here.recv()
-    finally:
-        child.join()
-
-
-def held(way: str, inputs: Inputs, block: int) -> int:
+def held(way: str, words: int, block: int, seed: int) -> int:
     """Return the most bytes that this process holds during a call, beyond those that it held before."""
-    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, PIECE)
-    attend(way, drawn(64, 0), min(block, 64))  # who is called first loads code that stays
-    # The kernel forgets the high-water mark that came before (man 5 proc_pid_clear_refs).
-    Path("/proc/self/clear_refs").write_text("5")
-    before = memory("VmRSS")
-    attend(way, inputs, block)
-    return memory("VmHWM") - before
+    inputs = drawn(words, seed)
+    return most_held(lambda: attend(way, drawn(64, 0), min(block, 64)), lambda: attend(way, inputs, block))
 
 
-def timed(way: str, inputs: Inputs, block: int) -> float:
+def timed(way: str, words: int, block: int, seed: int) -> float:
     """Return the seconds that a call computes."""
-    attend(way, drawn(64, 0), min(block, 64))
-    begin = time.process_time()
-    attend(way, inputs, block)
-    return time.process_time() - begin
+    inputs = drawn(words, seed)
+    return computing(lambda: attend(way, drawn(64, 0), min(block, 64)), lambda: attend(way, inputs, block))
+
+
+def kept_by(way: str, words: int, block: int, seed: int) -> int:
+    return kept(way, drawn(words, seed), block)
 
 
 def kept(way: str, inputs: Inputs, block: int) -> int:
@@ -182,12 +158,6 @@ def kept(way: str, inputs: Inputs, block: int) -> int:
     return sum(storage.nbytes() for storage in found.values())
 
 
-def memory(name: str) -> int:
-    """Return what the kernel says of this process's memory, in bytes."""
-    (found,) = re.findall(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return 1024 * int(found)
-
-
 def profiled(backend: str) -> list[Step]:
     """Return the steps of one of torch's ways, what takes longest first; of the seconds, the median share of all rounds."""
     found: dict[str, list[tuple[int, int, float]]] = {}
@@ -201,17 +171,6 @@ def profiled(backend: str) -> list[Step]:
             found.setdefault(step.key, []).append((step.count, step.self_cpu_memory_usage, step.self_cpu_time_total / whole))
     rows = [Step(backend, name, *each[0][:2], median(share for *_, share in each)) for name, each in found.items()]
     return sorted(rows, key=lambda row: -row.share)
-
-
-def write(rows: Sequence[Call] | Sequence[Step], page: Path) -> None:
-    """Write the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; one thread, {len(ROUNDS)} rounds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(rows[0]))
-    writer.writerows([f"{each:.4g}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    page.write_text(file.getvalue(), encoding="utf-8")
 
 
 if __name__ == "__main__":

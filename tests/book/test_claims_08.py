@@ -1,9 +1,14 @@
 """What the chapter on complexity claims of its counts, paths and measurements holds where it did not look."""
 
+import csv
 import itertools
 
 import numpy as np
 import pytest
+import torch
+
+from bench.clock import LAYERS, LENGTHS, ROUNDS, WIDTH, elsewhere, held, made, text
+from tests.book.chapters import BOOK
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -42,7 +47,6 @@ def test_the_loops_multiply_rightly(chapter_08, seed):
 
 @seeds
 def test_layers_are_what_torch_computes(chapter_08, seed):
-    import torch
 
     n, d, k = 7, 5, 3
     text = torch.randn(n, d, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
@@ -108,7 +112,6 @@ def test_training_in_tiles_keeps_no_table(chapter_08, n, d):
 
 @pytest.mark.parametrize("n", [4, 512])
 def test_whole_layers_compared_as_torch_counts_them(n):
-    import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     d, text = 64, torch.zeros(n, 1, 64)
@@ -127,6 +130,70 @@ def test_a_whole_layer_of_attention_never_beats_a_plain_recurrence(chapter_08):
         projections, looking, _ = chapter_08["block"](n, 512)
         assert projections + looking > chapter_08["work"](n, 512)["recurrence"]
         assert (projections + looking < 8 * n * 512**2) == (n < 1024)
+
+
+# What the clock says
+
+
+@pytest.fixture(scope="module")
+def clock() -> dict[tuple[str, int], dict[str, np.ndarray]]:
+    """Return the seconds and bytes of each round, by layer and words."""
+    with (BOOK / "measured" / "clock.csv").open(encoding="utf-8") as file:
+        assert next(file).startswith("# Measured on 20")
+        rows = list(csv.DictReader(file))
+    found: dict = {}
+    for row in rows:
+        found.setdefault((row["layer"], int(row["words"])), []).append((float(row["seconds"]), int(row["bytes"])))
+    return {key: dict(zip(("seconds", "bytes"), np.array(each).T)) for key, each in found.items()}
+
+
+def test_the_clock_has_timed_every_layer_in_every_round(clock):
+    assert set(clock) == {(layer, words) for layer in LAYERS for words in LENGTHS}
+    assert {len(each["seconds"]) for each in clock.values()} == {len(ROUNDS)}
+
+
+def test_the_clock_sees_the_slopes(clock):
+    def growth(name, layer):
+        return np.median(clock[layer, LENGTHS[-1]][name]) / np.median(clock[layer, LENGTHS[-2]][name])
+
+    assert growth("seconds", "looking") > 3.5 and 2.7 < growth("seconds", "attention") < 4
+    assert all(1.7 < growth("seconds", layer) < 2.3 for layer in ("recurrence", "convolution"))
+    assert growth("bytes", "attention") > 3 and 1.5 < growth("bytes", "recurrence") < 2.3
+
+
+def test_looking_stays_cheaper_than_recurrence_beyond_the_width(clock):
+    assert (clock["looking", WIDTH]["seconds"] < 0.8 * clock["recurrence", WIDTH]["seconds"]).all()
+    assert (clock["looking", 4 * WIDTH]["seconds"] > 1.3 * clock["recurrence", 4 * WIDTH]["seconds"]).all()
+
+
+def test_a_whole_layer_takes_less_of_the_clock_than_of_the_count(clock):
+    ratio = clock["attention", WIDTH]["seconds"] / clock["recurrence", WIDTH]["seconds"]
+    assert np.median(ratio) < 2 < (4 + 2) / 2
+
+
+def test_what_is_timed_is_what_the_chapter_counts():
+    """The layers of the program, on a short text, in multiply-adds as torch counts them."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    n, d, counts = 16, WIDTH, {}
+    for name in LAYERS:
+        layer, x = made(name, 0), text(n, 0)
+        with FlopCounterMode(display=False) as counter:
+            assert layer(x).shape == x.shape
+        counts[name] = counter.get_total_flops() // 2
+    assert counts == {
+        "looking": 2 * n * n * d,
+        "attention": 4 * n * d * d + 2 * n * n * d,
+        "recurrence": 2 * n * d * d,
+        "convolution": 3 * n * d * d,
+    }
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_memory_of_a_layer_comes_out_again(clock, layer):
+    torch.set_num_threads(1)
+    assert elsewhere(held, layer, 2048, 7) == pytest.approx(np.median(clock[layer, 2048]["bytes"]), rel=0.4)
 
 
 def test_the_stopwatch_runs(chapter_08):
