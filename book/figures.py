@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 # Okabe and Ito's colours stay apart for readers with any of the common colour deficiencies.
@@ -125,6 +127,21 @@ def cells(ax: Axes, values: np.ndarray, at: tuple[float, float], color: str, for
 def note(ax: Axes, text: str, at: tuple[float, float], color: str, **keywords) -> None:
     """Write a line's name beside it, in its colour: no legend to look up."""
     ax.annotate(text, at, color=color, **keywords)
+
+
+LARGE, BEYOND_WORDS = ((1e9, "billion"), (1e6, "million")), 1e12
+
+
+def powers(axis: Axis) -> None:
+    """Write a logarithmic axis in letters of one size: the exponents of powers of ten would be too small for a phone."""
+    axis.set_major_formatter(FuncFormatter(lambda number, _: _power(number, in_words=axis.get_view_interval()[1] < BEYOND_WORDS)))
+
+
+def _power(number: float, in_words: bool) -> str:
+    for size, word in LARGE:
+        if in_words and number >= size:
+            return f"{number / size:g} {word}"
+    return f"{number:,.10g}" if number == 0 or 5e-4 < number < 1e6 else f"{number:.0e}".replace("e-0", "e-").replace("e+", "e")
 
 
 # Where each stage of attention stands in the picture of the whole: its words, column, and row from the top.

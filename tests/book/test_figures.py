@@ -86,6 +86,28 @@ def test_nothing_is_written_smaller_than_the_rest(figures, monkeypatch):
     assert {"undivided", "values", "queries and keys"} < set(words) and min(words.values()) >= 11
 
 
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (0, "0"),
+        (1e-8, "1e-8"),
+        (1e-15, "1e-15"),
+        (0.001, "0.001"),
+        (0.5, "0.5"),
+        (1, "1"),
+        (1e5, "100,000"),
+        (1e8, "100 million"),
+        (1e10, "10 billion"),
+        (1e20, "1e20"),
+    ],
+)
+def test_powers_of_ten_are_written_in_letters_of_one_size(figures, number, written):
+    _, ax = figures.panels()
+    figures.powers(ax.yaxis)
+    ax.set_ylim(1, max(10, number))
+    assert ax.yaxis.get_major_formatter()(number, 0) == written
+
+
 def test_a_stage_that_does_not_exist_is_refused(figures, monkeypatch):
     with pytest.raises(KeyError, match="soft_max"):
         stages(figures, monkeypatch, "soft_max")
