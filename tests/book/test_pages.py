@@ -25,6 +25,8 @@ COVERS = {
     "sparse": "S18",
     "approximations": "S19",
     "blocks": "S20 S27 E23",  # E23: that attention in blocks, within and between them, saves work
+    # E24: that 16-bit storage and 32-bit sums are all of mixed precision; E25: that checkpointing accelerates.
+    "precision": "S25 S26 E24 E25",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -43,6 +45,7 @@ LIT = {
     "sparse": "compare softmax",
     "approximations": "compare softmax average",
     "blocks": "compare softmax average",
+    "precision": "compare softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
