@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -122,6 +122,9 @@ depth: environment
 
 alignment: environment
 	@$(RUN) -m bench.alignment --page book/measured/alignment.csv --lengths book/measured/lengths.csv --weights book/measured/alignment.npz
+
+generation: environment
+	@$(RUN) -m bench.generation --times book/measured/generation.csv --shared book/measured/shared.csv --said book/measured/sampling.csv --weights book/measured/generation.npz
 
 # The profiler says when it starts and stops, unless it is told not to.
 blocks: environment

@@ -22,6 +22,8 @@ COVERS = {
     "08_complexity": "S17 E17",
     "encoder_layer": "S21 E04 E20",
     "alignment": "S22 E22",  # E22: that an encoder's self-attention aligns two languages
+    "rotary_positions": "",  # no row: the sources stop at sinusoids
+    "generation": "",  # no row: the sources never let a model write
     "sparse": "S18",
     "approximations": "S19",
     "blocks": "S20 S27 E23",  # E23: that attention in blocks, within and between them, saves work
@@ -42,6 +44,8 @@ LIT = {
     "08_complexity": "compare average",
     "encoder_layer": "project compare scale softmax average merge feed_forward",
     "alignment": "project softmax average",
+    "rotary_positions": "position compare",
+    "generation": "project compare average output",
     "sparse": "compare softmax",
     "approximations": "compare softmax average",
     "blocks": "compare softmax average",
