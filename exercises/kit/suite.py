@@ -59,9 +59,13 @@ class Test:
 
     def run(self, learner, seed: int, reference=None) -> None:
         """Run the test on `learner`; raises `Wrong` or `Stopped` when it does not pass."""
-        have = {"learner": learner, "reference": reference and reference.for_test(self.name, seed), "draw": self.draw(seed)}
+        have: dict[str, Callable] = {
+            "learner": lambda: learner,
+            "reference": lambda: reference and reference.for_test(self.name, seed),
+            "draw": lambda: self.draw(seed),
+        }
         code = self.function.__code__
-        self.function(**{name: have[name] for name in code.co_varnames[: code.co_argcount]})
+        self.function(**{name: have[name]() for name in code.co_varnames[: code.co_argcount]})
 
     def draw(self, seed: int) -> Draw:
         return Draw(seed if self.hidden else VISIBLE_SEED, self.name)

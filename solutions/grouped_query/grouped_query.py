@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Grouped queries (optional)
-#     chapter: 08_complexity
+#     chapter: generation
 #     difficulty: medium
 #     minutes: 40
 #     forbidden: [attention]
@@ -18,7 +18,7 @@
 # While a text is written, the keys and values of all words so far are kept, for every head. Shazeer (*Fast transformer decoding:
 # one write-head is all you need*, 2019) let all heads of queries share one head of keys and values, which is *multi-query
 # attention*. Ainslie and others (*GQA*, 2023) let a group of heads share one, so that there is something between one and all.
-# You write both at once, for one of them is the other with a single group.
+# You write both at once, for one of them is the other with a single group. The chapter *generation* says what the groups save.
 #
 # This exercise is optional: no other one needs it. You should have done *multi-head attention* first.
 #

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: A cache of keys and values (optional)
-#     chapter: 08_complexity
+#     chapter: generation
 #     difficulty: medium
 #     minutes: 40
 #     forbidden: []
@@ -18,6 +18,7 @@
 # A model that writes a text makes one word, reads all it has so far, and makes the next. The keys and values of the old words are
 # the same each time, so they are kept and not computed again (Shazeer, *Fast transformer decoding*, 2019, reckons what it
 # costs to read them). You write attention that reads a text in pieces, and sees in each piece what it would have seen in the whole.
+# The chapter *generation* keeps keys and values by hand, and measures what that saves.
 #
 # This exercise is optional: no other one needs it.
 #

@@ -52,6 +52,7 @@ from check import check, hint
 #   one that is missing at the front. A query that may look at nothing gets zeros.
 # * Scores of any size are allowed, also very negative ones, and a hidden key may match far better than those that are seen.
 # * The output has the dtype of the inputs. With inputs of 16 bits, sums are kept in 32 bits at least: in bfloat16, 256 + 1 is 256.
+#   The chapter *fewer bits, less memory* measures what is lost otherwise.
 # * Query, key and value get their gradient, and it is a number everywhere.
 # * While no gradient is asked for, there are at any moment scores for `chunk` keys, or a few times as many, and never for all. So a
 #   thousand chunks take hardly more memory than one. A mask of one row for all queries stays one row.

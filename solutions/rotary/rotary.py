@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Rotary positions (optional)
-#     chapter: 07_positional_encoding
+#     chapter: rotary_positions
 #     difficulty: medium
 #     minutes: 45
 #     forbidden: []
@@ -17,7 +17,8 @@
 #
 # In the chapter *positional encoding* the step from any position to the one $k$ words later is always the same rotation. Su and
 # others (*RoFormer*, 2024) let such rotations do all the work: nothing is added to the words, but each query and each key is rotated by
-# the angles of its position. How well two of them match then depends on how far apart they stand, and not on where.
+# the angles of its position. How well two of them match then depends on how far apart they stand, and not on where. The chapter
+# *rotary positions* derives this; here you write it for batches, without a matrix for each position.
 #
 # This exercise is optional: no other one needs it.
 #
