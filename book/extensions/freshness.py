@@ -1,6 +1,6 @@
 """Rebuild what has changed, and nothing else; build the same bytes from the same sources.
 
-Sphinx looks at pages. It does not look at the style sheet, at these extensions, or at the Python modules and tables
+Sphinx looks at pages. It does not look at the style sheet, at these extensions, at the scripts of figures, or at the Python modules and tables
 that a chapter reads, and the execution cache looks only at a chapter's own cells. A digest of each of these goes into the
 configuration, where a change of value makes Sphinx write, or read, every page again.
 """
@@ -33,7 +33,7 @@ def digest(files: list[Path], words: tuple[str, ...] = ()) -> str:
 
 def _written_with() -> str:
     """Return the digest of everything that shapes a page without being a page."""
-    folders = [BOOK / "site_static", BOOK / "extensions"]
+    folders = [BOOK / "site_static", BOOK / "explorables", BOOK / "extensions"]
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     return digest([file for file in files if file.suffix != ".pyc"])
 

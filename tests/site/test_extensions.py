@@ -35,7 +35,15 @@ def write_page(tmp_path):
     """Return a function that builds one page with the extensions and gives back its HTML and the warnings."""
     (tmp_path / "conf.py").write_text("")
     settings = {
-        "extensions": ["myst_parser", "katex_prerender", "mistake_matrix", "exercise_downloads", "exercise_table", "corrections"],
+        "extensions": [
+            "myst_parser",
+            "katex_prerender",
+            "mistake_matrix",
+            "exercise_downloads",
+            "exercise_table",
+            "corrections",
+            "explorables",
+        ],
         "html_math_renderer": "katex_prerender",
         "html_static_path": [],
         "myst_enable_extensions": ["colon_fence", "dollarmath"],
@@ -161,6 +169,44 @@ def test_a_book_without_corrections_is_a_warning(write_page):
     assert "index.md:3: WARNING" in warnings and "correction-e01" in warnings
 
 
+FIGURE = "```{figure} dot.svg\n:name: fig-dot\n\nA dot.\n```\n"
+MOVED = "```{explorable} hull\n:figure: fig-dot\n\nMove it.\n```\n"
+
+
+def test_an_explorable_is_put_around_its_figure(write_page, tmp_path):
+    (tmp_path / "dot.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    page, warnings = write_page(f"# Page\n\n{FIGURE}\nText.\n\n{MOVED}")
+    element = re.search(r'<explore-hull class="explorable">(.*?)</explore-hull>', page, re.DOTALL)[1]
+    assert 'id="fig-dot"' in element and re.search(r'<div class="explorable-words" hidden>\s*<p>Move it.</p>', element)
+    assert "Text." not in element and warnings == ""
+    assert page.count("_static/explore.js?v=") == page.count("_static/explore.css?v=") == 1
+
+
+def test_a_page_without_an_explorable_loads_nothing_for_one(write_page):
+    assert "explore" not in write_page("# Page\n\nText.\n")[0]
+
+
+def test_an_explorable_without_its_figure_is_a_warning(write_page):
+    page, warnings = write_page(f"# Page\n\n{MOVED}")
+    assert "index.md:3: WARNING" in warnings and "fig-dot" in warnings and "explore-hull" not in page
+
+
+def test_an_explorable_that_does_not_exist_is_named(write_page):
+    _, warnings = write_page("# Page\n\n```{explorable} hulk\n:figure: fig-dot\n```\n")
+    assert "index.md:3: ERROR" in warnings and "hulk" in warnings and "hull" in warnings
+
+
+def test_an_explorable_carries_the_numbers_that_it_shows(write_page, tmp_path):
+    (tmp_path / "dot.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (tmp_path / "table.csv").write_text("# Measured.\nname,other,share\na<b,7,0.5\n")
+    page, warnings = write_page(
+        f"# Page\n\n{FIGURE}\n{MOVED}".replace("fig-dot\n\nM", "fig-dot\n:table: table.csv\n:columns: name share\n\nM")
+    )
+    numbers = re.search(r'<script type="application/json">(.*?)</script>', page)[1]
+    assert "<" not in numbers and json.loads(numbers) == {"columns": ["name", "share"], "rows": [["a<b", 0.5]]}
+    assert warnings == ""
+
+
 def test_chinese_terms_name_their_language(write_page):
     page, _ = write_page(
         "# Page\n\n```{glossary}\ntoken\n词元\n  A word.\n```\n", extensions=["myst_parser", "polish"], html_math_renderer="mathjax"
@@ -226,6 +272,7 @@ def test_figures_of_earlier_builds_are_deleted(tmp_path):
 def _book(folder):
     (folder / "site_static").mkdir()
     (folder / "extensions").mkdir()
+    (folder / "explorables").mkdir()
     (folder / "site_static" / "site.css").write_text("p { color: black }")
     (folder / "figures.py").write_text("BLUE = 1")
     (folder / "measured").mkdir()
