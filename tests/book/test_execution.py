@@ -7,13 +7,18 @@ from tests.book.chapters import BOOK, CHAPTERS
 from tests.book.executions import in_the_site
 
 CPU_SECONDS = 60
-LONG = {"03_scaling", "07_positional_encoding"}  # these two take as long as all others together
-once_more = pytest.mark.parametrize(
-    "chapter",
-    [pytest.param(each, marks=pytest.mark.nightly) if each in LONG else each for each in CHAPTERS],
-    indirect=True,
-    scope="session",
-)
+LONG = {"03_scaling", "07_positional_encoding"}  # these two take as long as many others together
+# What others print is compared in `test_shown_code.py`, which runs the cells that are shown; here those that are hidden run again, too.
+EVERY_DAY = {"00_attention", "08_complexity", "encoder_layer"}
+
+
+def each_chapter(by_day):
+    """Return the mark that has a test run for all chapters, for some of them at night only."""
+    chapters = [each if each in by_day else pytest.param(each, marks=pytest.mark.nightly) for each in CHAPTERS]
+    return pytest.mark.parametrize("chapter", chapters, indirect=True, scope="session")
+
+
+once_more = each_chapter(EVERY_DAY)
 
 
 @once_more

@@ -7,12 +7,14 @@ import nbclient
 import nbformat
 import pytest
 
-from tests.book.chapters import BOOK
+from tests.book.chapters import BOOK, CHAPTERS
 from tests.book.executions import in_the_site
-from tests.book.test_execution import once_more
+from tests.book.test_execution import LONG, each_chapter
+
+by_day = each_chapter({*CHAPTERS} - LONG)
 
 
-@once_more
+@by_day
 def test_shown_cells_alone_give_what_the_page_shows(chapter, tmp_path):
     """In a folder that holds nothing but the archive, in a fresh kernel, from top to bottom."""
     with zipfile.ZipFile(chapter_downloads.write_archive(BOOK / f"{chapter}.md", tmp_path)) as archive:
@@ -25,7 +27,7 @@ def test_shown_cells_alone_give_what_the_page_shows(chapter, tmp_path):
     assert [_shown(cell) for cell in here] == [_shown(cell) for cell in on_page]
 
 
-@once_more
+@by_day
 def test_every_figure_of_a_page_can_be_drawn(chapter):
     """What is drawn without showing its code is the small picture of the stages, and nothing else."""
     folded_away = [cell for cell in in_the_site(chapter).cells if "remove-input" in _tags(cell)]
