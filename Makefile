@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks vision proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -126,6 +126,9 @@ alignment: environment
 # The profiler says when it starts and stops, unless it is told not to.
 blocks: environment
 	@KINETO_LOG_LEVEL=99 $(RUN) -m bench.blocks --calls book/measured/blocks.csv --steps book/measured/steps.csv
+
+vision: environment
+	@$(RUN) -m bench.vision --page book/measured/vision.csv --enlarged book/measured/enlarged.csv --weights book/measured/vision.npz
 
 proof: environment
 	@$(RUN) -m bench.mutants --page book/measured/mutants.md
