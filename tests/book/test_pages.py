@@ -25,6 +25,7 @@ COVERS = {
     "sparse": "S18",
     "approximations": "S19",
     "blocks": "S20 S27 E23",  # E23: that attention in blocks, within and between them, saves work
+    "vision": "S23 E25 E26",  # E25: that positions have to be interpolated; E26: that local attention matters more for pictures
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -43,6 +44,7 @@ LIT = {
     "sparse": "compare softmax",
     "approximations": "compare softmax average",
     "blocks": "compare softmax average",
+    "vision": "words embedding position",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
