@@ -2,7 +2,7 @@
 
 Small Vision Transformers and convolutions of about as many parameters learn from 50 to 1,200 images, as they are and with all pixels moved
 by one permutation. Then Vision Transformers read larger images than they have learnt from, with positions that are interpolated, or
-not, or none. Rates were chosen on seeds 100 and 101.
+not, or none. The learning rate was chosen on other seeds.
 """
 
 from __future__ import annotations
