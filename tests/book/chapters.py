@@ -7,7 +7,7 @@ import nbformat
 import yaml
 
 BOOK = Path(__file__).parents[2] / "book"
-PARTS = ("The mechanism", "A whole model", "Long sequences", "Beyond words", "Engineering")
+PARTS = ("The mechanism", "A whole model", "Long sequences", "Beyond words", "Engineering", "Where it goes")
 _CONTENTS = yaml.safe_load((BOOK.parent / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [Path(page["file"]).stem for part in _CONTENTS["parts"] if part.get("caption") in PARTS for page in part["chapters"]]
 

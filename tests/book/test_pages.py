@@ -30,6 +30,7 @@ COVERS = {
     # E24: that 16-bit storage and 32-bit sums are all of mixed precision; E25: that checkpointing accelerates.
     "precision": "S25 S26 E24 E25",
     "vision": "S23 E26 E28",  # E28: that positions have to be interpolated; E26: that local attention matters more for pictures
+    "after_attention": "S34 E27",  # E27: that a state space model is a hybrid
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -52,6 +53,7 @@ LIT = {
     "blocks": "compare softmax average",
     "precision": "compare softmax average",
     "vision": "words embedding position",
+    "after_attention": "compare softmax average",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
