@@ -29,6 +29,7 @@ COVERS = {
     "blocks": "S20 S27 E23",  # E23: that attention in blocks, within and between them, saves work
     # E24: that 16-bit storage and 32-bit sums are all of mixed precision; E25: that checkpointing accelerates.
     "precision": "S25 S26 E24 E25",
+    "smaller_models": "S28 S29 S30 E21",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -50,6 +51,7 @@ LIT = {
     "approximations": "compare softmax average",
     "blocks": "compare softmax average",
     "precision": "compare softmax average",
+    "smaller_models": "project merge output",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
