@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision after proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision after smaller proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -141,6 +141,9 @@ vision: environment
 
 after: environment
 	@$(RUN) -m bench.after_attention --page book/measured/after_attention.csv
+
+smaller: environment
+	@$(RUN) -m bench.smaller --page book/measured/smaller.csv
 
 proof: environment
 	@$(RUN) -m bench.mutants --page book/measured/mutants.md

@@ -31,6 +31,7 @@ COVERS = {
     "precision": "S25 S26 E24 E25",
     "vision": "S23 E26 E28",  # E28: that positions have to be interpolated; E26: that local attention matters more for pictures
     "after_attention": "S34 E27",  # E27: that a state space model is a hybrid
+    "smaller_models": "S28 S29 S30 E21",
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -54,6 +55,7 @@ LIT = {
     "precision": "compare softmax average",
     "vision": "words embedding position",
     "after_attention": "compare softmax average",
+    "smaller_models": "project merge output",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
