@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision after smaller proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision after smaller hub proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -54,10 +54,16 @@ lint: environment
 # The versions that pyproject.toml leaves open, chosen once. What is pinned already stays; UPGRADE=numpy (or UPGRADE=all) takes a newer one.
 # The processor's own build of torch has a local version (2.13.0+cpu) that an ordinary index does not know.
 lock: environment
-	@.venv/bin/pip-compile --quiet --all-extras --no-strip-extras --no-allow-unsafe --unsafe-package pip --no-emit-options --no-header \
-	    --annotation-style line $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE))) \
-	    --output-file requirements.txt pyproject.toml
+	@$(LOCK) --extra test --output-file requirements.txt pyproject.toml
 	@sed -i -e "/^--/d" -e "s/+cpu / /" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: every version of the project, pinned once." requirements.txt
+	@$(LOCK) --extra hub --constraint requirements.txt --output-file $(HUB_PINS) pyproject.toml
+	@sed -i -e "/-c requirements.txt/d" -e "/^--/d" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: what a hub needs besides the project.\n--requirement ../../../requirements.txt" $(HUB_PINS)
+
+HUB_PINS := autograder/plugins/hub/requirements.txt
+define LOCK
+.venv/bin/pip-compile --quiet --no-strip-extras --no-allow-unsafe --unsafe-package pip --no-emit-options --no-header \
+    --annotation-style line $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE)))
+endef
 
 # For two cores: of three processes, one is likely to wait until some limit has passed. Each computes on one thread; where a test asks
 # for two, they don't spin. The longest files are dealt out first (tests/README.md).
@@ -71,8 +77,10 @@ test: lint site
 quick: lint
 	@files=$$($(RUN) -m tests.rooms $(ROOM)) && $(TESTS) -q $$files
 
+HUB := _build/hub-venv
+
 # What takes too long for each change: tests/README.md has the list, with reasons.
-nightly: test fuzz
+nightly: test fuzz $(HUB)/installed
 	@$(RUN) -m pytest -m "soak or nightly" --verbose
 	@$(RUN) -m autograder doctor --attack
 	@$(RUN) -m autograder doctor --attack --level landlock
@@ -97,6 +105,17 @@ $(PEERS)/installed: tests/peers/requirements.txt | environment
 RIVALS := _build/bench-venv
 $(RIVALS)/installed: bench/requirements.txt | environment
 	$(call lent,$(RIVALS),)
+
+# A copy of .venv by hard links, with what a hub needs in it: there, as on a hub, all packages lie where the sandbox looks for them.
+hub: $(HUB)/installed
+	@$(RUN) -m pytest -m "nightly or not nightly" --verbose tests/test_hub.py
+
+$(HUB)/installed: $(HUB_PINS) requirements.txt | environment
+	@rm -rf $(HUB)
+	@$(RUN) -m venv --without-pip $(HUB)
+	@for each in lib etc share; do mkdir -p $(HUB)/$$each && cp -r --link .venv/$$each/. $(HUB)/$$each; done
+	@$(RUN) -m pip --python $(HUB)/bin/python install --quiet --requirement $<
+	@touch $@
 
 fuzz: environment
 	@$(RUN) -m tests.fuzz.mutants 10000

@@ -11,8 +11,21 @@ import click
 from rich.markup import escape
 
 from . import ROOT, course_root
-from .errors import AuthorError, CannotGoOn, MayNotWrite, Refused, UnknownExercise
-from .pages.terminal import console, lines, print_attacks, print_changes, print_marks, print_matrix, print_mutants, progress, short, watched
+from .errors import AuthorError, CannotGoOn, MayNotWrite, Refused, UnknownExercise, UnknownLearner
+from .pages.terminal import (
+    console,
+    lines,
+    print_attacks,
+    print_changes,
+    print_history,
+    print_marks,
+    print_matrix,
+    print_mutants,
+    print_taken,
+    progress,
+    short,
+    watched,
+)
 from .pool import preload
 
 if TYPE_CHECKING:
@@ -205,6 +218,43 @@ def similar(exercise: str) -> None:
 
 
 @main.command()
+@click.argument("exercise")
+@click.argument("learner")
+def history(exercise: str, learner: str) -> None:
+    """Show what a learner was given for an exercise since it was first graded, and why that changed."""
+    from .exercise.reading import load
+    from .intake.submission import check_learner
+    from .records.course import Course
+    from .records.history import read_steps
+    from .records.results import called, unknown
+
+    course, name = Course(), load(exercise).name
+    steps = read_steps(course, check_learner(called(course, learner)), name)
+    if not steps:
+        raise unknown(course, name, learner)
+    print_history(steps)
+
+
+@main.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken away.")
+@click.argument("exercise")
+@click.argument("learner")
+def reset(exercise: str, learner: str, dry_run: bool) -> None:
+    """Take away what a learner has handed in for an exercise, with its marks and pages, so that it can be handed in anew. All of it is kept aside."""
+    from .exercise.reading import load
+    from .records.course import Course
+    from .records.reset import reset as take_away
+    from .records.results import called
+    from .writing import write_report
+
+    course, name = Course(), load(exercise).name
+    taken = take_away(course, name, called(course, learner), dry_run)
+    print_taken(taken, dry_run)
+    if not dry_run:
+        _say_where(write_report(course))
+
+
+@main.command()
 @click.argument("exercise", nargs=-1)
 def handback(exercise: tuple[str, ...]) -> None:
     """Write marks and feedback under _course/handback/ in the form that the course's learning platform takes."""
@@ -279,7 +329,7 @@ def run() -> None:
     """Run the command; errors that a person can repair are shown as a sentence, without a traceback."""
     try:
         main(standalone_mode=False)
-    except (AuthorError, CannotGoOn, Refused, UnknownExercise) as error:
+    except (AuthorError, CannotGoOn, Refused, UnknownExercise, UnknownLearner) as error:
         console.print(f"[red]{type(error).__name__}[/red] {lines(str(error))}", highlight=False)
         sys.exit(2)
     except PermissionError as error:

@@ -13,6 +13,14 @@ class UnknownExercise(Exception):
     """There is no exercise of that name."""
 
 
+class UnknownLearner(Exception):
+    """A learner has handed in nothing for an exercise."""
+
+    def __init__(self, learner: str, exercise: str, others: list[str]):
+        known = f"; there is work of {', '.join(others)}" if others else ", and neither has anybody else"
+        super().__init__(f"{learner!r} has handed in nothing for {exercise}{known}")
+
+
 class Refused(Exception):
     """A submission cannot be read at all; it is not judged, and nothing is held against the learner."""
 

@@ -25,6 +25,7 @@ from .records import database, journal, resubmissions
 from .records.course import Course
 from .records.entry import Entry
 from .records.handed_in import handed_in_at
+from .records.history import run_begins
 from .records.late import Late
 from .records.resubmissions import Worth
 from .sandbox.levels import Level, required
@@ -95,6 +96,7 @@ class Grader:
         self.level = required() if level is None else level  # of the sandbox
         self.seed = course.seed()
         self.late = Late()
+        self.began = run_begins()
         self.judges = judges or Here()
 
     def __enter__(self) -> Grader:

@@ -20,6 +20,7 @@ from .records import database, journal
 from .records import gradebook as gradebooks
 from .records.course import Course, there
 from .records.entry import Entry
+from .records.history import noted
 from .records.lock import held
 from .records.marks import Marks
 from .records.results import Result
@@ -138,5 +139,6 @@ def finished(grader: Grader, gradebook: Gradebook, works: list[Work]) -> tuple[l
         write_all([journal.entry_file(course, entry) for work, entry in named if entry != work.before])
     times = {entry.of: entry.at for _, entry in named}
     marks = gradebooks.record(gradebook, [entry for _, entry in named], times, grader.late, course.settings.consequences)
-    write_all([file for _, entry in named for file in files_of(course, entry, marks[entry.of])])
+    written = [file for _, entry in named for file in files_of(course, entry, marks[entry.of])]
+    write_all([*written, *noted(course, [Result(entry, marks[entry.of]) for _, entry in named], grader.began)])
     return entries, marks

@@ -13,6 +13,7 @@ from .errors import Refused
 from .exercise import reading as exercises
 from .exercise.model import Exercise
 from .files import write_all, write_whole
+from .intake.submission import is_learner
 from .pages.feedback import feedback_page
 from .pages.handback import feedback_archive, marks_for
 from .pages.report import report_page, report_rows
@@ -21,6 +22,7 @@ from .records import database
 from .records.course import Course
 from .records.entry import Entry
 from .records.handed_in import beside
+from .records.history import noted, read_steps, run_begins
 from .records.marks import Marks
 from .records.notebooks import annotated, rebuilt
 from .records.resubmissions import submission_that_counts
@@ -60,8 +62,11 @@ def write_report(course: Course, entries: Iterable[Entry] = (), changes: Sequenc
     with database.opened(course.gradebook_url) as gradebook:
         results = whole_class(course, gradebook, entries)
         missing = [shown_as(course, learner) for learner in absent(gradebook, results)]
+    write_all(noted(course, results, run_begins()))  # what a person has changed since
+    named = [result.entry.of for result in results if is_learner(result.learner)]
+    steps = {(shown_as(course, learner), name): read_steps(course, learner, name) for learner, name in named}
     results = with_names_as_shown(course, results)
-    page = report_page(results, missing, changes_as_shown(course, changes), new, course.settings)
+    page = report_page(results, missing, changes_as_shown(course, changes), new, course.settings, steps)
     files = [(course.root / "report.html", page), (course.root / "report.csv", as_csv(report_rows(results), []))]
     write_all(files)
     return files

@@ -150,3 +150,23 @@ def test_a_folder_without_the_kit_says_what_it_lacks(tmp_path):
     done = subprocess.run([sys.executable, "-c", "import check"], cwd=folder, capture_output=True, text=True)
     assert done.returncode and "The folder `kit` is missing beside alone/" in done.stderr
     assert json.loads((folder / "exercise.json").read_text())["name"] == "single_head"
+
+
+@pytest.mark.nightly
+def test_what_a_reset_has_taken_away_is_not_collected_again_and_new_work_is(course, command, exchange, learner, single_head):
+    command("nbgrader", "release_assignment", "single_head")
+    learner("nbgrader", "fetch_assignment", "single_head")
+    notebook = learner.home / "single_head" / "single_head.ipynb"
+    answer(notebook, single_head, single_head.mistakes[0])
+    learner("nbgrader", "submit", "single_head")
+    command("nbgrader", "collect", "single_head")
+    command("python", "-m", "autograder", "grade", "single_head")
+    command("python", "-m", "autograder", "reset", "single_head", learner.name)
+    again = command("nbgrader", "collect", "single_head", "--update")
+    assert (
+        "Taken away by a reset, and not collected again" in again.stderr and not (course.submitted / learner.name / "single_head").exists()
+    )
+    answer(notebook, single_head)
+    learner("nbgrader", "submit", "single_head")
+    command("nbgrader", "collect", "single_head", "--update")
+    assert f"{learner.name} single_head: 20" in command("python", "-m", "autograder", "grade", "single_head").stdout

@@ -1,7 +1,10 @@
 """The report on a class: figures that are what they are called, groups of equal wrong answers, and drafts of mistakes made from them."""
 
 import ast
+import random
+from datetime import datetime, timedelta
 from html import escape
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser
@@ -16,10 +19,11 @@ from autograder.intake.submission import is_learner
 from autograder.judging.answers import answers
 from autograder.kit.outcome import Outcome, Verdict
 from autograder.limits import Limits
-from autograder.pages import analysis
+from autograder.pages import analysis, plots
 from autograder.pages.report import report_page
 from autograder.pool.here import Here
 from autograder.records.entry import Entry
+from autograder.records.history import Step
 from autograder.records.marks import Marks
 from autograder.records.results import Result
 
@@ -149,3 +153,70 @@ def test_a_mistake_that_fails_many_checks_is_told_once(course, hand_in, single_h
     mistake, failed = single_head.mistakes[0], [v.check for v in found.verdicts if v.mistake]
     assert len(failed) > 8 and page.count(escape(mistake.title)) == 2  # at the head, with all that it fails, and in the first check
     assert f"One mistake fails {len(failed)} checks" in page and page.count("the same mistake as in softmax") == len(failed) - 1
+
+
+def check(name: str, passed: int, discrimination: float | None) -> analysis.Check:
+    return analysis.Check(name, 1.0, passed, 20, discrimination)
+
+
+def drawn(picture: str, tag: str) -> list[dict[str, str]]:
+    return [dict(each.attrib) | {"text": "".join(each.itertext())} for each in ElementTree.fromstring(picture).iter(tag)]
+
+
+def test_map_puts_each_check_where_its_figures_are():
+    checks = [check("easy", 20, 0.2), check("hard", 2, 0.6), check("odd", 10, -0.4), check("unknown", 20, None)]
+    dots = {each["text"].partition(":")[0]: each for each in drawn(plots.check_map(checks), "circle")}
+    across = {name: float(dot["cx"]) for name, dot in dots.items()}
+    up = {name: -float(dot["cy"]) for name, dot in dots.items()}
+    assert sorted(across, key=across.get) == ["hard", "odd", "easy"] and sorted(up, key=up.get) == ["odd", "easy", "hard"]
+    assert up["easy"] - up["odd"] == pytest.approx(0.6 / 0.4 * (up["hard"] - up["easy"]), abs=0.5)
+    assert {name for name, dot in dots.items() if "worse" in dot["class"]} == {"odd"}
+    assert plots.check_map([check("unknown", 20, None)]) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_of_the_map_cover_neither_dots_nor_each_other(seed):
+    """Eighteen checks that most of a class passes, as they come."""
+    chance = random.Random(seed)
+    checks = [check(f"check{n}", chance.randint(8, 20), round(chance.uniform(0.3, 0.9), 2)) for n in range(18)]
+    checks += [check(f"same{n}", 8, 0.97) for n in range(6)]
+    picture = plots.check_map(checks)
+    texts = [each for each in drawn(picture, "text") if each["text-anchor"] == "middle" and "%" not in each["text"]]
+    assert sorted(int(number) for each in texts for number in each["text"].split(", ")) == list(range(1, 25))
+    assert "19, 20, 21, 22, 23, 24" in [each["text"] for each in texts]
+    labels = [(float(each["x"]), float(each["y"]) - 4, 1 + 3.2 * len(each["text"])) for each in texts]
+    dots = [(float(each["cx"]), float(each["cy"])) for each in drawn(picture, "circle")]
+    assert len(dots) == len(labels)
+    near = [(a, b) for n, a in enumerate(labels) for b in labels[:n] if abs(a[0] - b[0]) < a[2] + b[2] - 1 and abs(a[1] - b[1]) < 9]
+    covered = [(a, b) for a in labels for b in dots if abs(a[0] - b[0]) < a[2] + 3 and abs(a[1] - b[1]) < 8]
+    assert len(near) + len(covered) <= 1  # where there is no room at all
+
+
+def test_bars_are_as_high_as_they_count():
+    bars = drawn(plots.distribution([0, 2, 0, 8, 0, 0, 0, 0, 0, 4], 20), "rect")
+    assert [float(bar["height"]) / float(bars[0]["height"]) for bar in bars] == pytest.approx([1, 4, 2], abs=0.05)
+
+
+def test_trend_is_the_mean_of_what_each_learner_had_at_that_time():
+    def step(day: int, points: float | None) -> Step:
+        return Step(datetime(2026, 11, day), points, "", most=20)
+
+    histories = [[step(1, 4.0), step(3, 20.0)], [step(2, 8.0)], [step(1, None), step(4, None)]]
+    moments = analysis.moments_of(histories)
+    assert [(each.at.day, each.mean, each.learners) for each in moments] == [(1, 4.0, 1), (2, 6.0, 2), (3, 14.0, 2), (4, 14.0, 2)]
+    heights = [float(dot["cy"]) for dot in drawn(plots.trend(moments, 20), "circle")]
+    assert heights[0] > heights[1] > heights[2] == heights[3]
+    assert plots.trend(moments[:1], 20) is None
+    many = analysis.moments_of([[Step(datetime(2026, 10, 1) + timedelta(hours=n), float(n), "") for n in range(500)]])
+    assert len(many) == 21 and [each.mean for each in many][-1] == 499  # one for each day
+
+
+def test_report_shows_what_changed_the_latest_first(similarity):
+    steps = {
+        (name, similarity.name): [Step(datetime(2026, 11, 1), 3.0, "it was handed in"), Step(datetime(2026, 11, day), 5.0, why)]
+        for name, day, why in (("ada", 2, "the answers changed"), ("<b>bob", 3, "a person changed marks"))
+    }
+    page = report_page([Result(entry(similarity, "ada", set()), Marks({"all": 5.0}))], steps=steps)
+    table = page.partition('id="history"')[2]
+    assert table.index("a person changed marks") < table.index("the answers changed") and "<b>bob" not in page
+    assert "it was handed in" not in table and "http" not in page.replace("http-equiv", "")

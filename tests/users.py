@@ -25,17 +25,18 @@ def words_as(uid: int, gid: int, groups: tuple[int, ...] = ()) -> tuple[str, ...
 def _words(uid: int, gid: int, groups: tuple[int, ...]) -> tuple[str, ...]:
     others = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
     user = shlex.join(["setpriv", "--reuid", str(uid), "--regid", str(gid), *others, "--bounding-set=-all", "--no-new-privs"])
-    return "unshare", "--mount", "--propagation", "private", "sh", "-ec", f'{_opened()}\nexec {user} "$0" "$@"'
+    return "unshare", "--mount", "--propagation", "private", "sh", "-ec", f'{opened()}\nexec {user} "$0" "$@"'
 
 
-def _opened() -> str:
+def opened(*covered: str) -> str:
     """Return commands by which nothing of this Python and project lies in a folder that is closed to other users, such as root's home.
 
     They change what one command sees and nothing else: it gets an empty folder in place of each closed one, with what it needs mounted there again.
+    So it does in place of those that are `covered`.
     """
     lines = []
-    for closed in {closed for path in NEEDED if (closed := _closed_above(Path(path)))}:
-        inside = [path for path in NEEDED if _closed_above(Path(path)) == closed]
+    for closed in sorted({Path(each) for each in covered} | {closed for path in NEEDED if (closed := _closed_above(Path(path)))}):
+        inside = [path for path in NEEDED if Path(path).is_relative_to(closed)]
         kept = {path: f"/proc/self/fd/{9 - number}" for number, path in enumerate(dict.fromkeys(inside))}
         lines += [f"exec {fd.rpartition('/')[2]}<{shlex.quote(path)}" for path, fd in kept.items()]
         lines += [f"mount -t tmpfs -o mode=755 tmpfs {shlex.quote(str(closed))}"]

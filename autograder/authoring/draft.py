@@ -24,7 +24,7 @@ from ..pool.base import Judges
 from ..pool.choose import chosen_judges
 from ..records.course import Course
 from ..records.resubmissions import submission_that_counts
-from ..records.results import called
+from ..records.results import called, unknown
 from ..sandbox.levels import Level, required
 
 WARNING = """# Drafted from what a learner handed in. Read it before you put it into solutions/{exercise}/mistakes.py: known mistakes are run
@@ -53,6 +53,8 @@ class _Work:
 def write_draft(course: Course, exercise: Exercise, shown: str) -> Path:
     """Write known mistakes drafted from the work of the learner whom the course shows under that name; return the file."""
     learner, level = called(course, shown), required()
+    if (learner, exercise.name) not in course.submissions([exercise.name]):
+        raise unknown(course, exercise.name, shown)
     submission = submission_that_counts(course, learner, exercise)
     with chosen_judges(1, level) as judges:
         text = drafts(exercise, submission, course.seed(), asked_limits(), level, judges)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import StatisticsError, correlation, mean, median
 
 from ..exercise.model import Exercise
 from ..kit.outcome import Outcome, Verdict
 from ..records.entry import Entry
+from ..records.history import Step
 from ..records.results import Result
 
 BARS = 10  # of the histogram
+MOST_MOMENTS = 40  # of a trend
 FEW = 10  # learners, below which a correlation says nothing
 WITHOUT_A_NAME = (Outcome.WRONG, Outcome.RAISED)
 
@@ -63,6 +67,44 @@ class Learner:
     @property
     def share(self) -> float:
         return self.points / self.most if self.most else 0.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How the class stood with an exercise after a run."""
+
+    at: datetime
+    mean: float  # of the points of those who had any
+    learners: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step in the history of one submission, with what it counted before."""
+
+    learner: str
+    exercise: str
+    step: Step
+    before: Step
+
+
+def moments_of(histories: Sequence[Sequence[Step]]) -> list[Moment]:
+    """Return how the class stood whenever something had changed; of many changes on a day the last, where there are more than can be shown."""
+    now: dict[int, float | None] = {}
+    found: dict[datetime, Moment] = {}
+    for at, number, points in sorted((step.at, number, step.points) for number, steps in enumerate(histories) for step in steps):
+        now[number] = points
+        known = [each for each in now.values() if each is not None]
+        if known:
+            found[at] = Moment(at, mean(known), len(known))
+    moments = list(found.values())
+    return moments if len(moments) <= MOST_MOMENTS else list({moment.at.date(): moment for moment in moments}.values())[-MOST_MOMENTS:]
+
+
+def changes_of(steps: Mapping[tuple[str, str], Sequence[Step]]) -> list[Change]:
+    """Return all steps but each submission's first, the latest first."""
+    found = [Change(*of, after, before) for of, mine in steps.items() for before, after in zip(mine, mine[1:])]
+    return sorted(found, key=lambda change: (change.step.at, change.exercise, change.learner), reverse=True)
 
 
 def checks_of(points: dict[str, float], entries: list[Entry]) -> list[Check]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from ..exercise import reading as exercises
 from ..intake.submission import is_learner
 from ..kit.outcome import Outcome
 from ..kit.show import evidence
 from ..kit.source import printable
+from ..records.history import Step
 from ..records.results import Result
 from ..records.settings import Settings
-from . import analysis
+from . import analysis, plots
 from .feedback import in_words, templates
 
 SIGNS = {
@@ -29,20 +31,29 @@ SIGNS = {
     Outcome.FORBIDDEN: "R",
     Outcome.JUDGE_FAILED: "○",
 }
+MOST_CHANGES = 200  # in the table of what has changed
 MANY = 30  # submissions, above which their table is folded
 SCRIPT = Path(__file__).parent / "templates" / "report.js"
 
 
 def report_page(
-    results: list[Result], absent: Sequence[str] = (), changes: Sequence = (), new: int = 0, settings: Settings | None = None
+    results: list[Result],
+    absent: Sequence[str] = (),
+    changes: Sequence = (),
+    new: int = 0,
+    settings: Settings | None = None,
+    steps: Mapping[tuple[str, str], Sequence[Step]] = MappingProxyType({}),
 ) -> str:
     """Return the page as HTML that needs no other file.
 
     `absent` are learners who have handed in nothing, `changes` marks that differ from the run before, `new` counts what was not there then.
+    `steps` are the histories of submissions, by learner and exercise.
     """
     settings = settings or Settings()
     names = list(dict.fromkeys(result.exercise for result in results))
-    sections = [_section(name, [r for r in results if r.exercise == name]) for name in names]
+    sections = [
+        _section(name, [r for r in results if r.exercise == name], [mine for of, mine in steps.items() if of[1] == name]) for name in names
+    ]
     points = {section["exercise"].name: section["points"] for section in sections}
     script = SCRIPT.read_text(encoding="utf-8")
     return (
@@ -56,6 +67,7 @@ def report_page(
             learners=analysis.learners_of(results, points),
             changes=changes,
             new=new,
+            history=analysis.changes_of(steps)[:MOST_CHANGES],
             at=datetime.now(UTC),
             script=script,
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -64,24 +76,27 @@ def report_page(
             is_learner=is_learner,
             evidence=evidence,
             in_words=in_words,
+            lean=plots.lean,
             many=MANY,
         )
     )
 
 
-def _section(name: str, results: list[Result]) -> dict:
+def _section(name: str, results: list[Result], histories: Sequence[Sequence[Step]]) -> dict:
     exercise, entries = exercises.load(name), [result.entry for result in results]
     worth = next((result.marks.most for result in results if result.marks.most), exercise.checks)
     most = sum(worth.values())
+    checks = analysis.checks_of(worth, entries)
     totals = [result.marks.total for result in results if result.marks.total is not None]
     return {
         "exercise": exercise,
         "points": most,
         "results": results,
-        "totals": totals,
         "summary": analysis.summary(totals),
-        "bars": analysis.histogram(totals, most),
-        "checks": analysis.checks_of(worth, entries),
+        "distribution": plots.distribution(analysis.histogram(totals, most), most) if totals else None,
+        "trend": plots.trend(analysis.moments_of(histories), most),
+        "checks": checks,
+        "check_map": plots.check_map(checks),
         "mistakes": analysis.mistakes(exercise, entries),
         "unnamed": analysis.unnamed(entries),
     }

@@ -25,6 +25,8 @@ from ..records.entry import Entry
 from ..strangers import one_line, quoted
 
 if TYPE_CHECKING:
+    from ..records.history import Step
+    from ..records.reset import Taken
     from ..records.results import Result  # nbgrader's modules, which most commands do without
 
 console = Console(soft_wrap=True)
@@ -227,6 +229,37 @@ def print_changes(changed: list) -> None:
     for change in sorted(changed, key=lambda c: (c.exercise, c.learner)):
         table.add_row(named(change.learner), change.exercise, change.check, _points(change.before), _points(change.after), change.reason)
     console.print(table)
+
+
+def print_history(steps: list[Step]) -> None:
+    """Print what a submission counted, and from when on."""
+    table = Table(title="What was given, in UTC", title_justify="left")
+    for column in ("when", "points", "handed in", "why"):
+        table.add_column(column, overflow="fold")
+    for step in steps:
+        handed_in = f"{step.handed_in:%Y-%m-%d %H:%M}" if step.handed_in else ""
+        points = "" if step.points is None else f"{step.points:g} of {step.most:g}"
+        table.add_row(f"{step.at:%Y-%m-%d %H:%M}", points, handed_in, plain(step.why))
+    console.print(table)
+
+
+def print_taken(taken: Taken, only_looked: bool) -> None:
+    """Print what a reset has taken away, or would."""
+    console.print("This would be taken away:" if only_looked else "Taken away:")
+    for path in taken.paths:
+        console.print(f"  {plain(str(short(path)))}", highlight=False)
+    if taken.marks:
+        grades = taken.marks["grades"].values()
+        by_hand = sum(each["by_hand"] is not None or bool(each["extra_credit"]) for each in grades)
+        told = [f"the judge's marks on {len(grades)} checks", f"by hand: {by_hand}", f"comments: {len(taken.marks['comments'])}"]
+        extension = taken.marks["extension_in_seconds"]
+        told += [f"an extension of {extension / 86400:g} days, which has to be granted again"] if extension else []
+        console.print(f"  in the gradebook: {', '.join(told)}", highlight=False)
+    if not only_looked:
+        console.print(f"kept in {plain(str(short(taken.kept)))}", highlight=False)
+        console.print(
+            "nbgrader's `collect` does not bring it back from the exchange; `zip_collect` does, while its archive lies under downloaded/."
+        )
 
 
 def print_matrix(found: dict) -> None:

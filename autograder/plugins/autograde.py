@@ -37,11 +37,13 @@ from ..records import database, journal, resubmissions
 from ..records import gradebook as gradebooks
 from ..records.course import Course
 from ..records.entry import Entry
+from ..records.history import noted, run_begins
 from ..records.late import Late
 from ..records.lock import held
 from ..records.marks import read_marks
 from ..records.notebooks import annotated, rebuilt
 from ..records.resubmissions import Worth
+from ..records.results import Result
 from ..sandbox.forkserver import ForkServer
 from ..sandbox.levels import required
 from ..strangers import log_of
@@ -162,7 +164,7 @@ class JudgeInSandbox(NbGraderPreprocessor):
             with database.opened(about["db_url"]) as gradebook:
                 gradebooks.set_deadline(gradebook, entry.exercise, course.settings)
                 marks = gradebooks.record(gradebook, [entry], {of: entry.at}, late, course.settings.consequences)[of]
-            write_all(page_files(course, entry, marks))
+            write_all([*page_files(course, entry, marks), *noted(course, [Result(entry, marks)], _Runs.began)])
         if entry.later:
             log.warning("%s/%s: %s", *of, entry.later)
         assert entry.submission is not None  # what is refused has ended before
@@ -240,6 +242,7 @@ class _Runs:
     """
 
     now: Ahead | None = None
+    began = run_begins()  # the run that is present, or was the last
     forkserver: ForkServer | None = None
 
     @classmethod
@@ -250,6 +253,7 @@ class _Runs:
         if cls.now is None or cls.now.folders is not folders:
             cls.close()
             clear_if_changed(exercises.SOLUTIONS)
+            cls.began = run_begins()
             cls.now = Ahead(course, folders, cls._forkserver())
         entry = cls.now.entry(learner, exercise, read, worth)
         if cls.now.is_last(learner):

@@ -18,6 +18,7 @@ from nbgrader.utils import temp_attrs
 from ..kit.afterwards import FOLDER
 from ..records.course import Course
 from ..records.handed_in import SECRET, TIMESTAMP
+from ..records.reset import taken_at
 from ..strangers import quoted
 
 # Beside the exercises' folders: without them a folder by itself can neither check answers nor run its tests.
@@ -60,6 +61,16 @@ class Collect(ExchangeCollect):
     def start(self):
         with temp_attrs(self.coursedir, submitted_directory=str(Course().submitted)):
             return super().start()
+
+    def init_src(self):
+        """Leave out what `python -m autograder reset` has taken away, which the exchange still has."""
+        super().init_src()
+        course, name = Course(), self.coursedir.assignment_id
+        for record in list(self.src_records):
+            taken = taken_at(course, record["username"], name)
+            if taken and record["timestamp"] <= taken:
+                self.src_records.remove(record)
+                self.log.warning("Taken away by a reset, and not collected again: %s %s", quoted(record["username"]), name)
 
 
 class ReleaseFeedback(OfGroup, ExchangeReleaseFeedback):

@@ -66,7 +66,7 @@ class Course:
     @property
     def written(self) -> tuple[Path, ...]:
         """The folders that grading writes to."""
-        return tuple(self.root / name for name in ("verdicts", "autograded", "feedback"))
+        return tuple(self.root / name for name in ("verdicts", "autograded", "feedback", "history"))
 
     def autograded(self, learner: str, exercise: str) -> Path:
         return self.root / "autograded" / learner / exercise / f"{exercise}.ipynb"
@@ -76,6 +76,9 @@ class Course:
 
     def journal(self, learner: str, exercise: str) -> Path:
         return self.root / "verdicts" / learner / f"{exercise}.json"
+
+    def history(self, learner: str, exercise: str) -> Path:
+        return self.root / "history" / learner / f"{exercise}.jsonl"
 
     def learners(self) -> Iterator[str]:
         """Yield the names of all who have handed something in, in order; raises `CannotGoOn` where their folders cannot be listed."""

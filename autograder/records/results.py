@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from hashlib import blake2b
 
 from nbgrader.api import Gradebook
 
+from ..errors import UnknownLearner
 from ..intake.submission import is_learner
 from . import journal
 from .course import Course
@@ -62,6 +64,12 @@ def shown_as(course: Course, learner: str) -> str:
 def called(course: Course, shown: str) -> str:
     """Return the learner whom the course shows under that name; the name itself where it shows nobody so."""
     return next((learner for learner in course.learners() if shown_as(course, learner) == shown), shown)
+
+
+def unknown(course: Course, exercise: str, learner: str) -> UnknownLearner:
+    """Return the error for somebody who has handed in nothing: with those whose names are most like this one, or else the first."""
+    names = [shown_as(course, name) for name, _ in course.submissions([exercise])]
+    return UnknownLearner(learner, exercise, get_close_matches(learner, names) or names[:10])
 
 
 def with_names_as_shown(course: Course, results: list[Result]) -> list[Result]:
