@@ -52,7 +52,7 @@ class Found:
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as comma-separated values, too.")
 def main(page: Path | None) -> None:
     torch.set_num_threads(1)
-    rows = []
+    rows: list[Found] = []
     for seed in track(SEEDS, "seeds", console=Console(stderr=True)):
         large = trained(seed, 2)
         for part in (rounded, pruned, taught):
@@ -177,9 +177,14 @@ def _costs(model: Model, keep: Tensor) -> dict[tuple[int, ...], float]:
     return costs
 
 
+def masked(model: Model, masks: dict[str, Tensor]) -> Model:
+    """Return the model with 0 where a mask has 0."""
+    return altered(model, lambda name, value: value * masks[name])
+
+
 def retrained(model: Model, masks: dict[str, Tensor], seed: int) -> Model:
     """Return a pruned model after some more steps, in which what is pruned stays 0."""
-    other = altered(model, lambda name, value: value * masks[name])
+    other = masked(model, masks)
     for value in other.parameters.values():
         value.requires_grad_()
     random = torch.Generator().manual_seed(2000 + seed)
@@ -202,7 +207,7 @@ def pruned(model: Model, seed: int) -> Iterator[Found]:
         columns, sizes = by_column(model, left / 100), {name: by_size(model.parameters[name].detach(), left / 100) for name in PRUNED}
         luck = {name: by_size(chances[name], left / 100) for name in PRUNED}
         for way, masks in (("size", sizes), ("chance", luck), ("columns", columns)):
-            yield Found("pruned", way, left, seed, *loss(altered(model, lambda name, value, masks=masks: value * masks[name])))
+            yield Found("pruned", way, left, seed, *loss(masked(model, masks)))
         if left in AGAIN:
             yield Found("pruned", "size, trained on", left, seed, *loss(retrained(model, sizes, seed)))
     for keep in head_by_head(model):
@@ -220,6 +225,11 @@ def rounded_to(value: Tensor, bits: int, each_column: bool) -> Tensor:
     return (value / scale).round() * scale
 
 
+def with_bits(model: Model, bits: int, each_column: bool) -> Model:
+    """Return the model with all its parameters rounded."""
+    return altered(model, lambda _, value: rounded_to(value, bits, each_column), tuple(model.parameters))
+
+
 def stretched(model: Model, factor: float) -> Model:
     """Return the same function from other numbers: one column of each query matrix grows, and that of its key shrinks as much."""
 
@@ -232,13 +242,12 @@ def stretched(model: Model, factor: float) -> Model:
 
 def rounded(model: Model, seed: int) -> Iterator[Found]:
     """Yield models of fewer bits, and of 8 bits after a column was stretched."""
-    names = tuple(model.parameters)
     for way, each_column in (("matrix", False), ("column", True)):
         for what, of, bits, size in [
             *(("bits", model, bits, bits) for bits in BITS),
             *(("stretched", stretched(model, factor), 8, factor) for factor in FACTORS),
         ]:
-            other = altered(of, lambda _, value, bits=bits, each=each_column: rounded_to(value, bits, each), names)
+            other = with_bits(of, bits, each_column)
             yield Found(what, way, size, seed, *loss(other))
 
 
