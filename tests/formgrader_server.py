@@ -56,11 +56,11 @@ def serving(folder: Path, environment: dict[str, str], before: tuple[str, ...] =
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def _wait_for(base: str, process: psutil.Popen) -> None:
-    for _ in range(300):
+    for _ in range(1500):  # a machine that does other work starts a server slowly
         if process.poll() is not None:
             raise RuntimeError("the Jupyter server ended")
         try:
