@@ -11,11 +11,8 @@ each has parameters and texts of its own, and Adam treats each parameter alone.
 
 from __future__ import annotations
 
-import csv
-import io
-import platform
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from .machine import machine, measured_on
+from .tables import write
 
 SEEDS = range(5)
 KEYS, VALUES, D_MODEL, D_V = 64, 16, 64, 16
@@ -70,15 +67,10 @@ class Texts(NamedTuple):
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Where to write the table.")
 def main(page: Path) -> None:
     torch.set_num_threads(1)
-    file = io.StringIO()
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; one thread, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Recalled))
+    rows: list[Recalled] = []
     for case in track(list(cases()), "models", console=Console(stderr=True)):
-        rows = (asdict(row).values() for row in recalled(*case))
-        writer.writerows([f"{each:.4g}" if isinstance(each, float) else each for each in row] for row in rows)
-        page.write_text(file.getvalue(), encoding="utf-8")
+        rows += recalled(*case)
+        write(rows, page, f"one thread, {len(SEEDS)} seeds")
 
 
 def cases() -> Iterator[tuple[str, str, int]]:

@@ -7,12 +7,8 @@ the alignment error rate. Then recurrent networks translate longer and longer se
 
 from __future__ import annotations
 
-import csv
-import io
-import platform
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -22,9 +18,9 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .chains import ARMS, CHAIN_STEPS, Length, by_length
-from .machine import machine, measured_on
+from .chains import ARMS, CHAIN_STEPS, by_length
 from .made_up import TESTED, Pair, corpus, numbered, unseen
+from .tables import say
 from .translators import HEADS, LAYERS, STEPS, Translator, trained
 
 SEEDS = range(5)
@@ -138,30 +134,14 @@ def main(page: Path | None, lengths: Path | None, weights: Path | None) -> None:
     console = Console(stderr=True)
     pairs = [(seed, causal) for causal in (True, False) for seed in SEEDS]
     models = {pair: trained(*pair) for pair in track(pairs, "translators", console=console)}
-    _say(as_table(Found, [found for (seed, _), model in models.items() for found in measure(model, seed)], STEPS), page)
+    heads = [asdict(found) for (seed, _), model in models.items() for found in measure(model, seed)]
+    say(heads, f"{STEPS} steps, {len(SEEDS)} seeds", page, ".4f")
     if weights:
         np.savez(weights, **models[KEPT, True].arrays())
         np.savez(weights.with_stem(f"{weights.stem}_peeking"), **models[KEPT, False].arrays())
     chains = [(arm, seed) for arm in ARMS for seed in SEEDS]
-    found = [row for chain in track(chains, "chains", console=console) for row in by_length(*chain)]
-    _say(as_table(Length, found, CHAIN_STEPS), lengths)
-
-
-def _say(text: str, page: Path | None) -> None:
-    click.echo(text)
-    if page:
-        page.write_text(text, encoding="utf-8")
-
-
-def as_table(kind: Any, rows: list[Any], steps: int) -> str:
-    """Return the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {steps} steps, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(kind))
-    writer.writerows([f"{each:.4f}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    return file.getvalue()
+    found = [asdict(row) for chain in track(chains, "chains", console=console) for row in by_length(*chain)]
+    say(found, f"{CHAIN_STEPS} steps, {len(SEEDS)} seeds", lengths, ".4f")
 
 
 if __name__ == "__main__":

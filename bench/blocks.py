@@ -23,7 +23,8 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
-from .calls import computing, elsewhere, most_held, write
+from .calls import computing, elsewhere, most_held
+from .tables import write
 
 WIDTH, BLOCK = 64, 256
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import ctypes
-import io
 import multiprocessing
-import platform
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable
 from pathlib import Path
-
-import torch
-
-from .machine import machine, measured_on
 
 M_MMAP_THRESHOLD, PIECE = -3, 1 << 16  # of malloc.h; larger pieces than this go back to the kernel when they are freed
 
@@ -57,14 +49,3 @@ def _memory(name: str) -> int:
     """Return what the kernel says of this process's memory, in bytes."""
     (found,) = re.findall(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return 1024 * int(found)
-
-
-def write(rows: Sequence, page: Path, about: str) -> None:
-    """Write rows, dataclasses of one kind, as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {about}.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(rows[0]))
-    writer.writerows([f"{each:.4g}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    page.write_text(file.getvalue(), encoding="utf-8")

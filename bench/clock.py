@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from .calls import computing, elsewhere, most_held, write
+from .calls import computing, elsewhere, most_held
+from .tables import write
 
 WIDTH, WINDOW = 512, 3
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)

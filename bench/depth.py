@@ -7,12 +7,9 @@ stands around the sublayers: residual connections, norms, both, or neither. Mode
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -24,7 +21,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .machine import machine, measured_on
+from .tables import write
 
 WORDS, TOKENS = 16, 8
 D_MODEL, HEADS, D_FF = 32, 4, 64
@@ -88,10 +85,14 @@ def main(gradients: Path | None, contest: Path | None) -> None:
     console = Console(stderr=True)
     if gradients:
         cases = list(product(ARMS, DEPTHS))
-        write([row for case in track(cases, "gradients", console=console) for row in by_depth(*case)], STEPS, gradients)
+        write([row for case in track(cases, "gradients", console=console) for row in by_depth(*case)], gradients, about(STEPS))
     if contest:
         trials = list(product(CONTEST_ARMS, CONTEST_DEPTHS, CONTEST_RATES, CONTEST_RISES))
-        write([row for trial in track(trials, "contest", console=console) for row in contested(*trial)], CONTEST_STEPS, contest)
+        write([row for trial in track(trials, "contest", console=console) for row in contested(*trial)], contest, about(CONTEST_STEPS))
+
+
+def about(steps: int) -> str:
+    return f"{steps} steps, {len(SEEDS)} seeds"
 
 
 class Encoders:
@@ -240,17 +241,6 @@ def contested(arm: str, depth: int, rate: float, rise: int, seeds: Sequence[int]
     """Return where models of all seeds come to, with one learning rate and one rise of it."""
     models = trained(arm, depth, seeds, CONTEST_STEPS, rate, rise)
     return [Contest(arm, depth, rate, rise, seed, *end) for seed, end in zip(seeds, ends(models))]
-
-
-def write(rows: Sequence[Gradient] | Sequence[Contest], steps: int, page: Path) -> None:
-    """Write the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {steps} steps, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(rows[0]))
-    writer.writerows([f"{each:.4g}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    page.write_text(file.getvalue(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,10 @@ they speak, with several samplers, and each sentence is parsed.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +25,8 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .machine import machine, measured_on
 from .speakers import D_HEAD, END, LAYERS, TEST_SEED, TESTED, WORDS, Speaker, corpus, is_possible, numbered, speak, trained
+from .tables import write
 
 SEEDS, SHARED = range(5), (4, 2, 1)  # heads of keys and values, for four of queries
 KEPT = (0, 2)  # the seed, and the heads of keys, of the model whose weights are kept
@@ -75,6 +72,7 @@ class Said:
     different: int  # possible sentences among them, each counted once
 
 
+ABOUT, FORM = "one thread", ".5g"  # how the tables came about, and their floats
 PAGE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -86,16 +84,16 @@ PAGE = click.Path(path_type=Path, dir_okay=False)
 def main(times: Path | None, shared: Path | None, said: Path | None, weights: Path | None) -> None:
     torch.set_num_threads(1)
     if times:
-        write([word for number in track(ROUNDS, "rounds", console=Console(stderr=True)) for word in measured(number)], times)
+        write([word for number in track(ROUNDS, "rounds", console=Console(stderr=True)) for word in measured(number)], times, ABOUT, FORM)
     if shared or said or weights:
         pairs = [(seed, kv_heads) for kv_heads in SHARED for seed in SEEDS]
         models = {pair: trained(*pair) for pair in track(pairs, "models", console=Console(stderr=True))}
         if weights:
             np.savez(weights, **models[KEPT].arrays())
         if shared:
-            write([learnt(model, *pair) for pair, model in models.items()], shared)
+            write([learnt(model, *pair) for pair, model in models.items()], shared, ABOUT, FORM)
         if said:
-            write([row for seed in SEEDS for row in sampled(models[seed, KEPT[1]], seed)], said)
+            write([row for seed in SEEDS for row in sampled(models[seed, KEPT[1]], seed)], said, ABOUT, FORM)
 
 
 @torch.no_grad()
@@ -186,17 +184,6 @@ def seconds(call: Callable[[], Any]) -> float:
         call()
         each.append(time.process_time() - begin)
     return min(each)
-
-
-def write(rows: Sequence[Word] | Sequence[Shared] | Sequence[Said], page: Path) -> None:
-    """Write the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; one thread.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(rows[0]))
-    writer.writerows([f"{each:.5g}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    page.write_text(file.getvalue(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,8 @@ network: two layers of four heads, or one layer of eight. Then, on new texts, ea
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import platform
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .machine import machine, measured_on
+from .tables import say
 
 WORDS, TOKENS, BLOCKS = 32, 40, (6, 20)  # the shortest and the longest block
 D_MODEL, HEADS, D_HEAD = 48, 8, 12
@@ -55,10 +52,8 @@ def main(page: Path | None, weights: Path | None) -> None:
     torch.set_num_threads(1)
     pairs = [(seed, layers) for layers in DEPTHS for seed in SEEDS]
     models = {pair: trained(*pair) for pair in track(pairs, "models", console=Console(stderr=True))}
-    text = as_table([found for (seed, _), model in models.items() for found in measure(model, seed)])
-    click.echo(text)
-    if page:
-        page.write_text(text, encoding="utf-8")
+    rows = [asdict(found) for (seed, _), model in models.items() for found in measure(model, seed)]
+    say(rows, f"{STEPS} steps, {len(SEEDS)} seeds", page, ".4f")
     if weights:
         np.savez(weights, **models[KEPT].arrays())
 
@@ -149,17 +144,6 @@ def looks(weights: Tensor, tokens: Tensor, repeats: Tensor) -> tuple[float, floa
     before = F.pad(tokens[:, :-1], (1, 0), value=-1)  # nobody stands before the first word
     follows = before[:, None, :] == tokens[:, :, None]  # (text, query, key); a key after its query has no weight
     return float(previous), float((weights * follows).sum(-1)[repeats].mean())
-
-
-def as_table(rows: list[Found]) -> str:
-    """Return the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {STEPS} steps, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Found))
-    writer.writerows([f"{each:.4f}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    return file.getvalue()
 
 
 if __name__ == "__main__":

@@ -12,13 +12,10 @@ every arm takes its turn, so that ratios can be taken within a round.
 
 from __future__ import annotations
 
-import csv
-import io
-import platform
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -29,7 +26,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from .machine import machine, measured_on
+from .tables import write
 
 WORDS, COLOURS, BATCH, LAST, SEEDS = 64, 8, 64, 25, range(5)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -229,17 +226,6 @@ def step(layers: nn.ModuleList, x: Tensor, segments: int) -> None:
         part = nn.Sequential(*layers[at : at + size])
         x = Again.apply(part, x) if segments else part(x)
     x.sum().backward()
-
-
-def write(rows: Sequence[Trained] | Sequence[Cost], page: Path, about: str) -> None:
-    """Write the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {about}.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(rows[0]))
-    writer.writerows([f"{each:.4g}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    page.write_text(file.getvalue(), encoding="utf-8")
 
 
 if __name__ == "__main__":

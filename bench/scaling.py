@@ -9,12 +9,9 @@ Both arms see the same sentences and start alike, and each gets the learning rat
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import platform
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .machine import machine, measured_on
+from .tables import say
 
 WORDS, D_MODEL, COLOURS, BATCH, STEPS, LAST = 64, 64, 8, 64, 300, 25
 SEEDS = range(5)
@@ -73,10 +70,7 @@ def main(page: Path | None, steps: int) -> None:
     torch.set_num_threads(1)
     cases = [Case(*contest, start, keys, d_k) for contest, start, keys, d_k in product(CONTESTS, STARTS, KEYS, WIDTHS)]
     rows = [(case, found) for case in track(cases, "cases", console=Console(stderr=True)) for found in measure(case, steps)]
-    text = as_table(rows, steps)
-    click.echo(text)
-    if page:
-        page.write_text(text, encoding="utf-8")
+    say([asdict(case) | asdict(found) for case, found in rows], f"{steps} steps, {len(SEEDS)} seeds", page, ".4g")
 
 
 def measure(case: Case, steps: int = STEPS, seeds: range = SEEDS) -> list[Found]:
@@ -176,21 +170,6 @@ class Models:
             self.optimiser.step()
             shares.append((logits.detach().argmax(-1) == answer).float().mean(-1))
         return torch.stack(shares[-LAST:]).mean(0)
-
-
-def as_table(rows: list[tuple[Case, Found]], steps: int) -> str:
-    """Return the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {steps} steps, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([field.name for part in (Case, Found) for field in fields(part)])
-    writer.writerows([_short(each) for part in row for each in asdict(part).values()] for row in rows)
-    return file.getvalue()
-
-
-def _short(value: object) -> object:
-    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

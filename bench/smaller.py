@@ -7,12 +7,9 @@ numbers are rounded to 8 bits and fewer, with one scale for each matrix or one f
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import platform
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -23,7 +20,7 @@ from rich.progress import track
 from torch import Tensor
 
 from .heads import BATCH, D_HEAD, SEEDS, TOKENS, WORDS, Model, texts, trained
-from .machine import machine, measured_on
+from .tables import say
 
 D_STUDENT, HEADS_STUDENT = 32, 4
 STEPS, RATE = 500, 0.01
@@ -57,10 +54,7 @@ def main(page: Path | None) -> None:
         large = trained(seed, 2)
         for part in (rounded, pruned, taught):
             rows += part(large, seed)
-    text = as_table(rows)
-    click.echo(text)
-    if page:
-        page.write_text(text, encoding="utf-8")
+    say([asdict(row) for row in rows], f"{len(SEEDS)} seeds", page, ".4f")
 
 
 @torch.no_grad()
@@ -249,17 +243,6 @@ def rounded(model: Model, seed: int) -> Iterator[Found]:
         ]:
             other = with_bits(of, bits, each_column)
             yield Found(what, way, size, seed, *loss(other))
-
-
-def as_table(rows: list[Found]) -> str:
-    """Return the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Found))
-    writer.writerows([f"{each:.4f}" if isinstance(each, float) else each for each in astuple(row)] for row in rows)
-    return file.getvalue()
 
 
 if __name__ == "__main__":

@@ -7,11 +7,8 @@ not, or none. The learning rate was chosen on other seeds.
 
 from __future__ import annotations
 
-import csv
-import io
-import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,6 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from .machine import machine, measured_on
 from .pictures import (
     POOL,
     SIDE,
@@ -38,11 +34,13 @@ from .pictures import (
     strips,
     train,
 )
+from .tables import say
 
 SEEDS = range(5)
 AMOUNTS = 50, 150, 500, POOL
 KEPT = 0  # the seed of the model whose weights are kept
 SIDES, TUNED = (SIDE, 12, 16), 60  # pixels along an edge of larger images, and as they are; steps of training on them
+ABOUT = f"{STEPS} steps, {len(SEEDS)} seeds"
 MODELS: dict[str, Callable[[torch.Generator], Any]] = {
     "convolution": Convolution,
     "dense end": lambda random: Convolution(random, dense=True),
@@ -158,28 +156,12 @@ def main(page: Path | None, sizes: Path | None, weights: Path | None) -> None:
     for run in track([(*run, seed) for run in RUNS for seed in SEEDS], "models", console=console):
         models[run] = learnt(*run)
         found.append(tested(models[run], *run))
-    _say(as_table(Found, found), page)
+    say([asdict(row) for row in found], ABOUT, page, ".4f")
     pairs = [(models["patches", False, POOL, seed], without_places(seed), seed) for seed in SEEDS]
-    _say(as_table(Larger, [row for pair in track(pairs, "larger images", console=console) for row in larger(*pair)]), sizes)
+    enlarged = [asdict(row) for pair in track(pairs, "larger images", console=console) for row in larger(*pair)]
+    say(enlarged, ABOUT, sizes, ".4f")
     if weights:
         np.savez(weights, **models["patches", False, POOL, KEPT].arrays())
-
-
-def _say(text: str, page: Path | None) -> None:
-    click.echo(text)
-    if page:
-        page.write_text(text, encoding="utf-8")
-
-
-def as_table(kind: Any, rows: list[Any]) -> str:
-    """Return the rows as comma-separated values below a line that says how they came about."""
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    file = io.StringIO()
-    file.write(f"# {measured_on({'machine': machine(), 'versions': versions})}; {STEPS} steps, {len(SEEDS)} seeds.\n")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(field.name for field in fields(kind))
-    writer.writerows([f"{each:.4f}" if isinstance(each, float) else each for each in asdict(row).values()] for row in rows)
-    return file.getvalue()
 
 
 if __name__ == "__main__":
