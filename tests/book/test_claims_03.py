@@ -1,6 +1,5 @@
 """What the chapter on scaling claims of its experiments holds for seeds that it did not use."""
 
-import csv
 import math
 
 import numpy as np
@@ -9,6 +8,7 @@ import torch
 
 from bench.scaling import RATES, Case, Models, measure
 from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -23,9 +23,7 @@ def scaling(functions):
 @pytest.fixture(scope="module")
 def measured():
     """Return the rows of the map that the chapter draws, by arm and place."""
-    with (BOOK / "measured" / "scaling.csv").open(encoding="utf-8") as file:
-        next(file)
-        return {(*(row[name] for name in ("task", "optimiser", "start", "keys", "d_k", "arm")),): row for row in csv.DictReader(file)}
+    return {(*(row[name] for name in ("task", "optimiser", "start", "keys", "d_k", "arm")),): row for row in rows_of("scaling")}
 
 
 @seeds

@@ -1,6 +1,5 @@
 """What the chapter on real heads claims of its models, and that its weights and its table are of one making."""
 
-import csv
 import math
 
 import numpy as np
@@ -8,9 +7,8 @@ import pytest
 import torch
 
 from bench.heads import BLOCKS, DEPTHS, HEADS, KEPT, SEEDS, WORDS, Model, measure, texts, trained
-from tests.book.chapters import BOOK
+from tests.book.measured import MEASURED, numbers_of
 
-MEASURED = BOOK / "measured"
 HALF = 0.5  # of its weight: from then on the chapter gives a head a name
 NUMBERS = ("previous", "followers", "loss", "silenced")
 
@@ -24,9 +22,7 @@ def real(functions):
 @pytest.fixture(scope="module")
 def table() -> list[dict[str, float]]:
     """Return the rows of the committed table."""
-    with (MEASURED / "heads.csv").open(encoding="utf-8") as file:
-        next(file)
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    return numbers_of("heads")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """What the chapter on complexity claims of its counts, paths and measurements holds where it did not look."""
 
-import csv
 import itertools
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 from bench.clock import LAYERS, LENGTHS, ROUNDS, WIDTH, elsewhere, held, made, text
-from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -138,11 +137,8 @@ def test_a_whole_layer_of_attention_never_beats_a_plain_recurrence(chapter_08):
 @pytest.fixture(scope="module")
 def clock() -> dict[tuple[str, int], dict[str, np.ndarray]]:
     """Return the seconds and bytes of each round, by layer and words."""
-    with (BOOK / "measured" / "clock.csv").open(encoding="utf-8") as file:
-        assert next(file).startswith("# Measured on 20")
-        rows = list(csv.DictReader(file))
     found: dict = {}
-    for row in rows:
+    for row in rows_of("clock"):
         found.setdefault((row["layer"], int(row["words"])), []).append((float(row["seconds"]), int(row["bytes"])))
     return {key: dict(zip(("seconds", "bytes"), np.array(each).T)) for key, each in found.items()}
 

@@ -1,13 +1,11 @@
 """What the chapter on what may come after attention claims holds for seeds and sizes that it did not use, and its table is what its program makes."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
 
 from bench import after_attention as bench
-from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -21,9 +19,7 @@ def chapter(functions):
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, str]]:
-    with (BOOK / "measured" / "after_attention.csv").open(encoding="utf-8") as file:
-        assert next(file).startswith("# Measured on 20")
-        return list(csv.DictReader(file))
+    return rows_of("after_attention")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What the chapter on alignment claims of its language, its translators and their maps, and that its weights and its tables are of one making."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
@@ -10,9 +8,8 @@ from bench import alignment, made_up
 from bench.alignment import KEPT, SEEDS, measure
 from bench.chains import ARMS, CHAIN_MOST, CHAIN_PHRASES, CHAIN_STEPS, by_length
 from bench.translators import HEADS, LAYERS, Translator, trained
-from tests.book.chapters import BOOK
+from tests.book.measured import MEASURED, numbers_of
 
-MEASURED = BOOK / "measured"
 NUMBERS = ("earlier", "predicted", "read", "later", "begins", "goes_on", "hidden", "kept_begins", "kept_goes_on", "training_loss", "right")
 
 
@@ -22,22 +19,16 @@ def page(functions):
     return functions("alignment")
 
 
-def rows_of(file: str) -> list[dict[str, float]]:
-    with (MEASURED / file).open(encoding="utf-8") as lines:
-        next(lines)
-        return [{name: value if name == "arm" else float(value) for name, value in row.items()} for row in csv.DictReader(lines)]
-
-
 @pytest.fixture(scope="module")
 def table() -> list[dict[str, float]]:
     """Return the rows of the committed table of heads."""
-    return rows_of("alignment.csv")
+    return numbers_of("alignment")
 
 
 @pytest.fixture(scope="module")
 def lengths() -> list[dict]:
     """Return the rows of the committed table of lengths."""
-    return rows_of("lengths.csv")
+    return numbers_of("lengths", "arm")
 
 
 def kept(causal: bool) -> Translator:

@@ -1,6 +1,5 @@
 """What the chapter on blocks claims holds for seeds and sizes that it did not use, and its tables are what their program makes."""
 
-import csv
 import subprocess
 import sys
 
@@ -12,6 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bench.blocks import AT_LENGTH, BLOCK, BLOCKS, LENGTHS, ROUNDS, WIDTH, attend, cases, drawn, kept
 from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -24,17 +24,11 @@ def blocks(functions):
     return functions("blocks")
 
 
-def table(name: str) -> list[dict[str, str]]:
-    with (BOOK / "measured" / f"{name}.csv").open(encoding="utf-8") as file:
-        next(file)
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def calls() -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
     """Return the columns of the first table, an entry for each round, by way, words and block."""
     found = {}
-    for row in table("blocks"):
+    for row in rows_of("blocks"):
         found.setdefault((row["way"], int(row["words"]), int(row["block"])), []).append(row)
     return {key: {name: np.array([float(row[name]) for row in rows]) for name in rows[0] if name != "way"} for key, rows in found.items()}
 
@@ -212,7 +206,7 @@ def test_all_ways_of_the_program_are_one_attention(way, block):
 
 
 def test_the_profile_is_as_the_chapter_reads_it():
-    steps = {(row["backend"], row["name"].removeprefix("aten::")): row for row in table("steps")}
+    steps = {(row["backend"], row["name"].removeprefix("aten::")): row for row in rows_of("steps")}
     assert (steps["math", "bmm"]["calls"], int(steps["math", "_softmax"]["bytes"])) == ("2", TABLE)
     assert int(steps["math", "bmm"]["bytes"]) == TABLE + 4 * AT_LENGTH * WIDTH
     assert int(steps["math", "isneginf"]["bytes"]) == TABLE / 4

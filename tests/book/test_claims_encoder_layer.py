@@ -1,7 +1,5 @@
 """What the chapter on the encoder layer claims holds for seeds that it did not use, and its tables are what their program makes."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
@@ -23,6 +21,7 @@ from bench.depth import (
 )
 from bench.depth import SEEDS as MEASURED_SEEDS
 from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -34,17 +33,11 @@ def layer(functions):
     return functions("encoder_layer")
 
 
-def table(name: str) -> list[dict[str, str]]:
-    with (BOOK / "measured" / f"{name}.csv").open(encoding="utf-8") as file:
-        next(file)
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def gradients() -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
     """Return the columns of the first table, an entry for each seed, by arm, depth and steps."""
     found = {}
-    for row in table("depth"):
+    for row in rows_of("depth"):
         found.setdefault((row["arm"], int(row["depth"]), int(row["steps"])), []).append(row)
     return {key: {name: np.array([float(row[name]) for row in rows]) for name in rows[0] if name != "arm"} for key, rows in found.items()}
 
@@ -53,7 +46,7 @@ def gradients() -> dict[tuple[str, int, int], dict[str, np.ndarray]]:
 def contest() -> dict[tuple[str, int, float, int], np.ndarray]:
     """Return the shares of right words, one for each seed, by arm, depth, rate and rise."""
     found = {}
-    for row in table("warmup"):
+    for row in rows_of("warmup"):
         found.setdefault((row["arm"], int(row["depth"]), float(row["rate"]), int(row["rise"])), []).append(float(row["right"]))
     return {key: np.array(shares) for key, shares in found.items()}
 

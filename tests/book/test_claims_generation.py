@@ -1,7 +1,5 @@
 """What the chapter on generation claims holds for texts and seeds that it did not use, and its tables and weights are what their program makes."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,10 @@ import torch
 from bench.generation import AT_LENGTH, FEWER, KEPT, LENGTHS, ROUNDS, SAMPLERS, SHARED, Wide, learnt, look_back, looking, sampled
 from bench.generation import SEEDS as MEASURED_SEEDS
 from bench.speakers import END, GRAMMAR, WORDS, Speaker, corpus, is_possible, kept, rotate, trained
-from tests.book.chapters import BOOK
+from tests.book.measured import MEASURED, numbers_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
-MEASURED = BOOK / "measured"
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +30,7 @@ def speaker() -> Speaker:
 
 
 def table(name: str) -> list[dict]:
-    with (MEASURED / f"{name}.csv").open(encoding="utf-8") as file:
-        next(file)
-        return [{key: each if key in ("way", "method") else float(each) for key, each in row.items()} for row in csv.DictReader(file)]
+    return numbers_of(name, "way", "method")
 
 
 def column(rows: list[dict], name: str, **wanted) -> np.ndarray:

@@ -1,6 +1,5 @@
 """What the chapter on precision claims holds for seeds and sizes that it did not use, and its tables are what their program makes."""
 
-import csv
 from statistics import median
 
 import numpy as np
@@ -11,6 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from bench import precision as bench
 from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
@@ -24,17 +24,11 @@ def chapter(functions):
     return functions("precision")
 
 
-def table(name: str) -> list[dict[str, str]]:
-    with (BOOK / "measured" / f"{name}.csv").open(encoding="utf-8") as file:
-        next(file)
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def trained() -> dict[tuple[str, str, int, int, float], list[float]]:
     """Return the shares of right answers by contest, dtype, scaling, shift and rate."""
     found = {}
-    for row in table("precision"):
+    for row in rows_of("precision"):
         case = row["contest"], row["dtype"], int(row["scaled"]), int(row["shift"]), float(row["rate"])
         found.setdefault(case, []).append(float(row["right"]))
     return found
@@ -43,7 +37,7 @@ def trained() -> dict[tuple[str, str, int, int, float], list[float]]:
 @pytest.fixture(scope="module")
 def costs() -> dict[int, dict[str, np.ndarray]]:
     """Return the columns of the second table by the number of segments."""
-    rows = table("checkpoints")
+    rows = rows_of("checkpoints")
     return {
         segments: {name: np.array([float(row[name]) for row in rows if row["segments"] == str(segments)]) for name in rows[0]}
         for segments in bench.SEGMENTS

@@ -1,6 +1,5 @@
 """What the chapter on smaller models claims holds for other numbers and texts, and its table is what its program makes."""
 
-import csv
 import warnings
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch
 from bench import heads
 from bench import smaller as bench
 from tests.book.chapters import BOOK
+from tests.book.measured import rows_of
 
 seeds = pytest.mark.parametrize("seed", range(100, 105))
 GUESSING = np.log(heads.WORDS)
@@ -25,11 +25,9 @@ def page(functions):
 def table() -> dict[tuple[str, str, int], dict[int, tuple[float, float]]]:
     """Return the losses at repeated and new words, by seed."""
     found = {}
-    with (BOOK / "measured" / "smaller.csv").open(encoding="utf-8") as file:
-        next(file)
-        for row in csv.DictReader(file):
-            case = found.setdefault((row["what"], row["way"], int(row["size"])), {})
-            case[int(row["seed"])] = float(row["repeated"]), float(row["new"])
+    for row in rows_of("smaller"):
+        case = found.setdefault((row["what"], row["way"], int(row["size"])), {})
+        case[int(row["seed"])] = float(row["repeated"]), float(row["new"])
     return found
 
 

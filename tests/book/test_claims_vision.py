@@ -1,7 +1,5 @@
 """What the chapter on vision claims of patches, positions and convolutions, for other seeds and sizes, and that its weights and tables are of one making."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
@@ -10,9 +8,8 @@ import torch.nn.functional as F
 from bench import pictures, vision
 from bench.pictures import POOL, Convolution, Patches, digits
 from bench.vision import AMOUNTS, KEPT, RUNS, SEEDS, SIDES, larger, learnt, without_places
-from tests.book.chapters import BOOK
+from tests.book.measured import MEASURED, numbers_of
 
-MEASURED = BOOK / "measured"
 OTHERS = range(100, 103)
 seeds = pytest.mark.parametrize("seed", OTHERS)
 
@@ -23,22 +20,16 @@ def page(functions):
     return functions("vision")
 
 
-def rows_of(file: str) -> list[dict]:
-    with (MEASURED / file).open(encoding="utf-8") as lines:
-        next(lines)
-        return [{name: text if name in ("arm", "table") else float(text) for name, text in row.items()} for row in csv.DictReader(lines)]
-
-
 @pytest.fixture(scope="module")
 def table() -> list[dict]:
     """Return the rows of the committed table of models."""
-    return rows_of("vision.csv")
+    return numbers_of("vision", "arm", "table")
 
 
 @pytest.fixture(scope="module")
 def enlarged() -> list[dict]:
     """Return the rows of the committed table of larger images."""
-    return rows_of("enlarged.csv")
+    return numbers_of("enlarged", "arm", "table")
 
 
 @pytest.fixture(scope="module")
