@@ -2,9 +2,8 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import nbformat
@@ -21,6 +20,8 @@ from autograder.records.course import Course
 from autograder.sandbox.client import Zygote, offered
 from autograder.sandbox.forkserver import ForkServer
 from autograder.sandbox.levels import Level, required
+from tests.commands import OURS, WIDTH, run_alone, run_here
+from tests.forking_nbgrader import ForkingNbgrader
 from tests.rooms import seconds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -112,14 +113,29 @@ def hand_in(course):
     return write
 
 
-@pytest.fixture
-def command(course):
-    """Run a command of the project's environment on this test's course; return the finished process."""
+@pytest.fixture(scope="session")
+def nbgrader(level):
+    with closing(ForkingNbgrader(level.name)) as one:
+        yield one
 
-    def run(*words, code: int | None = 0, **more):
-        environment = {**os.environ, "ATTENTION_COURSE": str(course.root), "COLUMNS": "200"}
-        words = [str(Path(sys.executable).parent / words[0]) if words[0] != "python" else sys.executable, *map(str, words[1:])]
-        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, **more)
+
+@pytest.fixture
+def command(course, level, forkserver, nbgrader):
+    """Run a command of the project's environment on this test's course; return the finished process.
+
+    Unless a test asks for it to be `alone`, our own run in this process, and nbgrader's in one that has imported what they need: to start anew
+    takes most of them longer than all the rest.
+    """
+
+    def run(*words, code: int | None = 0, alone: bool = False, **more):
+        words = tuple(map(str, words))
+        environment = {"ATTENTION_COURSE": str(course.root), "COLUMNS": WIDTH}
+        if words[:3] == OURS and not alone:
+            done = run_here(words[3:], environment, level, forkserver)
+        elif words[0] == "nbgrader" and not alone:
+            done = nbgrader.run(words, environment)
+        else:
+            done = run_alone(words, environment, **more)
         assert code is None or done.returncode == code, done.stdout + done.stderr
         return done
 

@@ -28,10 +28,10 @@ def test_grading_without_the_level_judges_nothing_and_says_why(command, monkeypa
     hand_in("ada", single_head)
     monkeypatch.delenv("ATTENTION_LEVEL")
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    done = command("python", "-m", "autograder", "grade", "single_head", code=2)
+    done = command("python", "-m", "autograder", "grade", "single_head", code=2, alone=True)
     assert "apt-get install bubblewrap" in done.stdout and "ATTENTION_LEVEL=landlock" in done.stdout
     assert not list(course.root.glob("verdicts/*/*"))
-    assert "sandbox: landlock" in command("python", "-m", "autograder", "grade", "--level", "best", "single_head").stdout
+    assert "sandbox: landlock" in command("python", "-m", "autograder", "grade", "--level", "best", "single_head", alone=True).stdout
 
 
 def test_attack_that_succeeds_is_an_exit_of_1(monkeypatch):

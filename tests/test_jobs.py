@@ -298,7 +298,7 @@ def _sleeper(course, exercise) -> None:
 
 def test_what_no_judge_can_have_is_reported_once(fresh, command, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    done = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2", "--level", "bubblewrap", code=2)
+    done = command("python", "-m", "autograder", "grade", "single_head", "--jobs", "2", "--level", "bubblewrap", code=2, alone=True)
     assert "'bubblewrap' is not available here: there is no bwrap command" in done.stdout and "Traceback" not in done.stdout + done.stderr
     assert not list(fresh.root.glob("verdicts/*/*"))
 

@@ -4,6 +4,8 @@ import csv
 import json
 import random
 import re
+from contextlib import contextmanager
+from functools import cache, partial
 
 import explorables
 import pytest
@@ -229,9 +231,27 @@ def name(request) -> str:
     return request.param
 
 
+@pytest.fixture
+def window(opened_windows):
+    """Return a function that opens a page at a width and in a theme, until the test ends; it notes what it asks for and complains of."""
+    with opened_windows() as opened:
+        yield opened
+
+
 @pytest.fixture(scope="module")
-def window(browser):
-    """Return a function that opens a page at a width and in a theme, and notes what it asks for and what it complains of."""
+def shown(opened_windows, address):
+    """Return a function that shows a figure to a reader, and shows it again as it was left to the next test that asks for the same."""
+    with opened_windows() as opened:
+        yield cache(lambda name, width, theme: Figure(opened(width, theme), address, name))
+
+
+@pytest.fixture(scope="module")
+def opened_windows(browser):
+    return partial(_windows, browser)
+
+
+@contextmanager
+def _windows(browser):
     contexts = []
 
     def opened(width="desk", theme="light", **more):
@@ -319,13 +339,14 @@ def test_the_picture_stays_without_scripts(window, address, name):
     assert not page.locator(f"explore-{name} .explorable-words").is_visible()
 
 
-def test_the_picture_comes_back_on_paper(window, address, name):
-    page = window()
-    figure = Figure(page, address, name)
+def test_the_picture_comes_back_on_paper(shown, name):
+    figure = shown(name, "desk", "light")
+    page = figure.page
     picture, stage = figure.root.locator("figure > img"), figure.root.locator(".explorable-stage")
     assert stage.is_visible() and not picture.is_visible()
     page.emulate_media(media="print")
     assert picture.is_visible() and not stage.is_visible() and figure.root.locator(".caption-text").is_visible()
+    page.emulate_media(media="screen")
 
 
 def test_it_works_from_a_folder(window, site, name):
@@ -353,9 +374,9 @@ def test_code_and_data_are_small(site, name):
 
 
 @pytest.mark.parametrize("width, theme", [("phone", "dark"), ("desk", "light")])
-def test_nobody_is_kept_out(window, address, name, width, theme):
-    page, chance = window(width, theme), random.Random(7)
-    figure = Figure(page, address, name)
+def test_nobody_is_kept_out(shown, name, width, theme):
+    figure, chance = shown(name, width, theme), random.Random(7)
+    page = figure.page
     for _ in range(5):
         figure.press(chance)
     page.wait_for_function("!document.getAnimations().some(each => each.playState === 'running')")
@@ -363,8 +384,8 @@ def test_nobody_is_kept_out(window, address, name, width, theme):
     assert [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found] == []
 
 
-def test_a_thumb_can_hit_and_an_eye_can_read_it(window, address, name):
-    figure = Figure(window("phone"), address, name)
+def test_a_thumb_can_hit_and_an_eye_can_read_it(shown, name):
+    figure = shown(name, "phone", "dark")
     sizes = figure.root.evaluate(
         """root => [...root.querySelectorAll('.explorable-handle, select, input, .explorable-shade')]
             .map(node => node.querySelector('.explorable-grip, .explorable-ring') ?? node).map(node => node.getBoundingClientRect())
@@ -378,8 +399,8 @@ def test_a_thumb_can_hit_and_an_eye_can_read_it(window, address, name):
     assert types and min(types) >= 11
 
 
-def test_the_focus_can_be_seen(window, address, name):
-    figure = Figure(window(), address, name)
+def test_the_focus_can_be_seen(shown, name):
+    figure = shown(name, "desk", "light")
     look = """() => {
         const node = document.activeElement, shape = node.querySelector('.explorable-grip, .explorable-ring');
         const style = getComputedStyle(shape ?? node);
