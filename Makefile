@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision after smaller hub proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller hub proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -157,6 +157,9 @@ precision: environment
 
 vision: environment
 	@$(RUN) -m bench.vision --page book/measured/vision.csv --enlarged book/measured/enlarged.csv --weights book/measured/vision.npz
+
+kinds: environment
+	@$(RUN) -m bench.two_kinds --page book/measured/two_kinds.csv --weights book/measured/two_kinds.npz
 
 after: environment
 	@$(RUN) -m bench.after_attention --page book/measured/after_attention.csv

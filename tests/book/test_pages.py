@@ -30,6 +30,7 @@ COVERS = {
     # E24: that 16-bit storage and 32-bit sums are all of mixed precision; E25: that checkpointing accelerates.
     "precision": "S25 S26 E24 E25",
     "vision": "S23 E26 E28",  # E28: that positions have to be interpolated; E26: that local attention matters more for pictures
+    "two_kinds": "S24 E29",  # E29: that words can ask patches as both come from their encoders
     "after_attention": "S34 E27",  # E27: that a state space model is a hybrid
     "smaller_models": "S28 S29 S30 E21",
 }
@@ -54,6 +55,7 @@ LIT = {
     "blocks": "compare softmax average",
     "precision": "compare softmax average",
     "vision": "words embedding position",
+    "two_kinds": "compare softmax average",
     "after_attention": "compare softmax average",
     "smaller_models": "project merge output",
 }
