@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from .known import parsed
 from .model import Exercise
@@ -30,7 +31,12 @@ def tested(exercise: Exercise) -> set[str]:
 
 def _tests(exercise: Exercise) -> list[ast.stmt]:
     path = exercise.folder / f"test_{exercise.name}.py"
-    return parsed(path.read_text(encoding="utf-8"), f"{exercise.name}/{path.name}").body
+    return _statements(path.read_text(encoding="utf-8"), f"{exercise.name}/{path.name}")
+
+
+@lru_cache(1)  # each check asks for them, and to parse them takes as long as judging half a submission
+def _statements(text: str, file: str) -> list[ast.stmt]:
+    return parsed(text, file).body
 
 
 def without_question(exercise: Exercise) -> list[tuple[str, int]]:
