@@ -32,6 +32,7 @@ COVERS = {
     "vision": "S23 E26 E28",  # E28: that positions have to be interpolated; E26: that local attention matters more for pictures
     "after_attention": "S34 E27",  # E27: that a state space model is a hybrid
     "smaller_models": "S28 S29 S30 E21",
+    "serving": "S31 S32 S33 E31 E32",  # E31: that what is too long can be cut or chunked; E32: that an interface makes a service
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -56,6 +57,7 @@ LIT = {
     "vision": "words embedding position",
     "after_attention": "compare softmax average",
     "smaller_models": "project merge output",
+    "serving": "words softmax output",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
