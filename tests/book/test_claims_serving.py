@@ -11,7 +11,7 @@ from bench import serving as bench
 from service import batches, lengths, model
 from tests.book.chapters import read as read_chapter
 from tests.book.measured import MEASURED, numbers_of
-from tests.test_serving import Full, Job, Rules, asked, in_virtual_time, line_before
+from tests.test_batches import Full, Job, Rules, asked, in_virtual_time, line_before
 
 SEEDS = range(100, 105)
 seeds = pytest.mark.parametrize("seed", SEEDS)
