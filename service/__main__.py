@@ -49,7 +49,8 @@ def main(port: int, **rules: float) -> None:
         at.bind((HOST, port))
         at.listen(MOST_CONNECTIONS)
         click.echo(f"http://{HOST}:{at.getsockname()[1]}")
-        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn passes the signal on when all is done
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)  # uvicorn passes the signal on when all is done
         Server(app).run(sockets=[at])
     counts = app.state.batcher.counts
     click.echo(

@@ -1,6 +1,7 @@
 """Who goes with whom and when, and that nothing in the line is lost, under a clock that jumps instead of waiting."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -43,8 +44,14 @@ class VirtualTime(asyncio.SelectorEventLoop):
 
 
 def in_virtual_time(test):
-    with asyncio.Runner(loop_factory=VirtualTime) as runner:
-        return runner.run(test)
+    """Return what a coroutine returns. It has a thread of its own, because Playwright leaves a loop running in that of all tests."""
+
+    def run():
+        with asyncio.Runner(loop_factory=VirtualTime) as runner:
+            return runner.run(test)
+
+    with ThreadPoolExecutor() as pool:
+        return pool.submit(run).result()
 
 
 def line_before(seconds, rules: Rules, fails=lambda job: False):

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
@@ -43,7 +44,7 @@ def counted_at_the_end(process: subprocess.Popen) -> list[int]:
 def address():
     with serving() as (address, process):
         yield address
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)  # Ctrl-C; other tests send SIGTERM
         assert process.wait(ENOUGH) == 0
         accepted, answered, failed, _, refused = counted_at_the_end(process)
         assert accepted >= answered and failed == 0 and refused == 0
@@ -79,8 +80,13 @@ def lines_of(model: Model, job: Job) -> list[str]:
     return [said(line) for line in model.answer([job])[0].lines]
 
 
-async def all_at_once(address: str, jobs: list[Job], after=lambda: None) -> list[httpx.Response | httpx.TransportError]:
+def all_at_once(address: str, jobs: list[Job], after=lambda: None) -> list[httpx.Response | httpx.TransportError]:
     """Return what came back for each job; `after` is called when the first has come back."""
+    with ThreadPoolExecutor() as pool:  # in this thread, Playwright may have left a loop running
+        return pool.submit(asyncio.run, _all_at_once(address, jobs, after)).result()
+
+
+async def _all_at_once(address: str, jobs: list[Job], after) -> list[httpx.Response | httpx.TransportError]:
 
     async def ask(client, job):
         try:
@@ -106,7 +112,7 @@ def counted(client: httpx.Client) -> dict[str, float]:
 
 def test_whoever_asks_in_a_crowd_is_told_what_the_model_says_alone(address, client, model):
     jobs, before = some_jobs(1, 60), counted(client)
-    found = asyncio.run(all_at_once(address, jobs))
+    found = all_at_once(address, jobs)
     assert [each.status_code for each in found] == [200] * len(jobs)
     assert [each.json()["lines"] for each in found] == [lines_of(model, job) for job in jobs]
     new = {name: count - before[name] for name, count in counted(client).items()}
@@ -251,7 +257,7 @@ def test_a_client_that_goes_away_costs_nobody_else_an_answer(address, client, mo
             rude.sendall(b'POST /continue HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"lines": 8}')
     with socket.create_connection(("127.0.0.1", port)) as silent:  # half a request, and no more
         silent.sendall(b"POST /continue HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{")
-        found = asyncio.run(all_at_once(address, jobs))
+        found = all_at_once(address, jobs)
     assert [each.json()["lines"] for each in found] == [lines_of(model, job) for job in jobs]
     given_up = time.monotonic() + ENOUGH
     while True:  # until the service has heard that they have gone
@@ -278,7 +284,7 @@ def test_overload_is_answered_and_a_signal_loses_nothing(model):
         full = httpx.post(f"{address}/score", json={"text": LONG, "if_too_long": "chunks"}, timeout=ENOUGH)
         assert full.status_code == 503 and int(full.headers["retry-after"]) >= 1 and "too many" in full.json()["error"]
         jobs = some_jobs(7, 40)
-        found = asyncio.run(all_at_once(address, jobs, after=lambda: process.send_signal(signal.SIGTERM)))
+        found = all_at_once(address, jobs, after=lambda: process.send_signal(signal.SIGTERM))
         assert process.wait(ENOUGH) == 0
         accepted, answered, failed, gone, _ = counted_at_the_end(process)
     right = [(each, job) for each, job in zip(found, jobs) if not isinstance(each, httpx.TransportError) and each.status_code == 200]
@@ -293,7 +299,7 @@ def test_overload_is_answered_and_a_signal_loses_nothing(model):
 def test_a_hundred_ask_while_the_service_is_told_to_end(model, seed):
     with serving("--most", "4", "--room", str(4 + 10 * seed)) as (address, process):
         jobs = some_jobs(seed, 100)
-        found = asyncio.run(all_at_once(address, jobs, after=lambda: process.send_signal(signal.SIGTERM)))
+        found = all_at_once(address, jobs, after=lambda: process.send_signal(signal.SIGTERM))
         assert process.wait(ENOUGH) == 0
         accepted, answered, failed, gone, _ = counted_at_the_end(process)
     right = [(each, job) for each, job in zip(found, jobs) if not isinstance(each, httpx.TransportError) and each.status_code == 200]
