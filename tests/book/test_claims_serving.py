@@ -135,6 +135,18 @@ def test_nobody_waits_for_more_batches_than_there_are_texts_before(seed):
             line = [each for place, each in enumerate(line) if place not in places]
 
 
+@seeds
+def test_most_padding_comes_from_writing(speaker, seed):
+    read = total = 0
+    for begin in range(0, 60, 6):
+        asked_for = bench.asked(seed, 60)[begin : begin + 6]
+        jobs = [Job(lengths.numbers_of(each["text"]), each["lines"], each["seed"]) for each in asked_for]
+        answers = speaker.answer(jobs)
+        read += sum(max(len(job.text) for job in jobs) - len(job.text) for job in jobs)
+        total += sum(answer.computed - answer.useful for answer in answers)
+    assert 0 < read < total / 3
+
+
 # The tables
 
 
