@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller hub proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller serving serve hub proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -54,10 +54,10 @@ lint: environment
 # The versions that pyproject.toml leaves open, chosen once. What is pinned already stays; UPGRADE=numpy (or UPGRADE=all) takes a newer one.
 # The processor's own build of torch has a local version (2.13.0+cpu) that an ordinary index does not know.
 lock: environment
-	@$(LOCK) --extra test --output-file requirements.txt pyproject.toml
+	@$(LOCK) --extra test --extra service --output-file requirements.txt pyproject.toml
 	@sed -i -e "/^--/d" -e "s/+cpu / /" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: every version of the project, pinned once." requirements.txt
 	@$(LOCK) --extra hub --constraint requirements.txt --output-file $(HUB_PINS) pyproject.toml
-	@sed -i -e "/-c requirements.txt/d" -e "/^--/d" -e "/^# The following/,\$$d" -e "1i# Made by \`make lock\` from pyproject.toml: what a hub needs besides the project.\n--requirement ../../../requirements.txt" $(HUB_PINS)
+	@sed -i -e "1i# Made by \`make lock\` from pyproject.toml: what a hub needs besides the project.\n--requirement ../../../requirements.txt" -e "/-c requirements.txt/d" -e "/^--/d" -e "/^# The following/,\$$d" $(HUB_PINS)
 
 HUB_PINS := autograder/plugins/hub/requirements.txt
 define LOCK
@@ -166,6 +166,13 @@ after: environment
 
 smaller: environment
 	@$(RUN) -m bench.smaller --page book/measured/smaller.csv
+
+serving: environment
+	@OMP_NUM_THREADS=1 $(RUN) -m bench.serving --batches book/measured/batches.csv --cuts book/measured/cuts.csv --load book/measured/serving.csv
+
+# One thread: on matrices as small as these, several would wait for each other.
+serve: environment
+	@OMP_NUM_THREADS=1 $(RUN) -m service
 
 proof: environment
 	@$(RUN) -m bench.mutants --page book/measured/mutants.md

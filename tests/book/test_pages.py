@@ -33,6 +33,7 @@ COVERS = {
     "two_kinds": "S24 E29",  # E29: that words can ask patches as both come from their encoders
     "after_attention": "S34 E27",  # E27: that a state space model is a hybrid
     "smaller_models": "S28 S29 S30 E21",
+    "serving": "S31 S32 S33 E31 E32",  # E31: that what is too long can be cut or chunked; E32: that an interface makes a service
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
@@ -58,6 +59,7 @@ LIT = {
     "two_kinds": "compare softmax average",
     "after_attention": "compare softmax average",
     "smaller_models": "project merge output",
+    "serving": "words softmax output",
 }
 WORDS = range(1200, 2501)
 LONGEST_CELL, MEDIAN_CELL, LONGEST_LINE = 25, 6, 88
