@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller serving serve hub proof attacks clean environment
+.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller serving service hub proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -171,7 +171,7 @@ serving: environment
 	@OMP_NUM_THREADS=1 $(RUN) -m bench.serving --batches book/measured/batches.csv --cuts book/measured/cuts.csv --load book/measured/serving.csv
 
 # One thread: on matrices as small as these, several would wait for each other.
-serve: environment
+service: environment
 	@OMP_NUM_THREADS=1 $(RUN) -m service
 
 proof: environment

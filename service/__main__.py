@@ -1,4 +1,4 @@
-"""Serve the model on this machine: `make serve`, or `python -m service --port 8000`. SIGTERM and Ctrl-C let it finish what it has accepted."""
+"""Serve the model on this machine: `make service`, or `python -m service --port 8000`. SIGTERM and Ctrl-C let it finish what it has accepted."""
 
 from __future__ import annotations
 
