@@ -209,6 +209,8 @@ def test_trend_is_the_mean_of_what_each_learner_had_at_that_time():
     assert plots.trend(moments[:1], 20) is None
     many = analysis.moments_of([[Step(datetime(2026, 10, 1) + timedelta(hours=n), float(n), "") for n in range(500)]])
     assert len(many) == 21 and [each.mean for each in many][-1] == 499  # one for each day
+    for last in (9.0, 1.0):  # two runs within a second: the later one counts, whichever gave more
+        assert [each.mean for each in analysis.moments_of([[step(1, None), step(1, 5.0), step(1, last)]])] == [last]
 
 
 def test_report_shows_what_changed_the_latest_first(similarity):
