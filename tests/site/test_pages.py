@@ -3,7 +3,7 @@
 import pytest
 
 from tests.site.site_layout import page_names
-from tests.site.visits import EXAMINED, READERS, Visit, Visitor
+from tests.site.visits import Visit, Visitor
 
 pytestmark = pytest.mark.browser
 
@@ -22,10 +22,13 @@ def visitor(browser, address):
     page.close()
 
 
-@pytest.fixture(scope="module", params=page_names())
+AT_NIGHT = [pytest.param((name, True), marks=pytest.mark.nightly, id=f"{name} at night") for name in page_names()]
+
+
+@pytest.fixture(scope="module", params=[*(pytest.param((name, False), id=name) for name in page_names()), *AT_NIGHT])
 def visit(request, visitor) -> Visit:
     """Visit one page once; each test below looks at one side of that visit."""
-    return visitor.visit(request.param)
+    return visitor.visit(*request.param)
 
 
 def test_nothing_comes_from_another_host(visit):
@@ -41,16 +44,16 @@ def test_the_console_is_silent(visit):
 
 
 def test_nothing_sticks_out_sideways(visit):
-    assert visit.each("overflow") == dict.fromkeys(READERS, 0)
+    assert visit.each("overflow") == dict.fromkeys(visit.seen, 0)
 
 
 def test_every_formula_is_drawn(visit):
-    assert visit.each("bad_formulas") == dict.fromkeys(READERS, [])
-    assert visit.each("raw_tex") == dict.fromkeys(READERS, [])
+    assert visit.each("bad_formulas") == dict.fromkeys(visit.seen, [])
+    assert visit.each("raw_tex") == dict.fromkeys(visit.seen, [])
 
 
 def test_every_formula_is_whole_without_scrolling(visit):
-    assert visit.each("cut_formulas") == dict.fromkeys(READERS, [])
+    assert visit.each("cut_formulas") == dict.fromkeys(visit.seen, [])
 
 
 def test_every_image_is_drawn_described_and_fits(visit):
@@ -66,21 +69,13 @@ def test_the_page_says_what_it_is_about(visit):
 
 
 def test_the_theme_follows_the_system(visit):
-    assert visit.each("theme") == {(width, theme): theme for width, theme in READERS}
+    assert visit.each("theme") == {(width, theme): theme for width, theme in visit.seen}
 
 
 def test_no_barrier(visit):
     """What stands in the way of somebody who reads with a keyboard or a screen reader, as axe-core sees it."""
-    assert_no_barrier(visit)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", page_names())
-def test_no_barrier_for_the_other_reader(visitor, name):
-    assert_no_barrier(visitor.visit(name, at_night=True))
-
-
-def assert_no_barrier(visit: Visit) -> None:
-    ((reader, rules),) = visit.barriers.items()
-    assert reader in EXAMINED
-    assert [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in rules if rule["id"] not in ALLOWED] == []
+    found = {
+        reader: [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in rules if rule["id"] not in ALLOWED]
+        for reader, rules in visit.barriers.items()
+    }
+    assert found and found == dict.fromkeys(found, [])
