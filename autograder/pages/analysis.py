@@ -92,8 +92,8 @@ def moments_of(histories: Sequence[Sequence[Step]]) -> list[Moment]:
     """Return how the class stood whenever something had changed; of many changes on a day the last, where there are more than can be shown."""
     now: dict[int, float | None] = {}
     found: dict[datetime, Moment] = {}
-    in_order = sorted(((step.at, number, step.points) for number, steps in enumerate(histories) for step in steps), key=lambda each: each[0])
-    for at, number, points in in_order:  # of the same second, as they came
+    steps = [(step.at, number, step.points) for number, mine in enumerate(histories) for step in mine]
+    for at, number, points in sorted(steps, key=lambda each: each[0]):  # those of the same second as they came
         now[number] = points
         known = [each for each in now.values() if each is not None]
         if known:
