@@ -1,7 +1,8 @@
 """Wrap figures of chapters in custom elements that a reader can move, and publish the one script in which these are.
 
 The directive `{explorable}` names a figure of its page. In the page the figure's picture stays what it is; where scripts run, the element
-takes the picture's place. The sources are in `book/explorables/`, one file for each element; only pages that have one load the bundle.
+takes the picture's place. The figure may be another page's: then this page shows a copy of it, and is written again whenever a page is read.
+The sources are in `book/explorables/`, one file for each element; only pages that have one load the bundle.
 """
 
 import csv
@@ -10,12 +11,14 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 SOURCES = Path(__file__).parents[1] / "explorables"
 SHARED = "core"
 SCRIPT, STYLE = "explore.js", "explore.css"
+NOTE = "borrows_figures"  # where a page notes that it shows a figure of another
 
 log = logging.getLogger(__name__)
 
@@ -38,24 +41,29 @@ def element_names() -> list[str]:
 
 
 class ExplorableDirective(SphinxDirective):
-    """`{explorable} NAME`: the element of that name takes the place of the picture of a figure of this page."""
+    """`{explorable} NAME`: the element of that name takes the place of the picture of a figure, of this page or of another."""
 
     required_arguments = 1
     has_content = True
     option_spec = {
         "figure": directives.unchanged_required,
+        "page": directives.unchanged_required,
         "table": directives.unchanged_required,
         "columns": lambda words: directives.unchanged_required(words).split(),
     }
 
     def run(self):
-        """Return the element without its figure, which `take_figures` puts in when the page has been read."""
+        """Return the element without its figure, which is put in when the page has been read, or when the other has."""
         name = self.arguments[0]
         if name not in element_names():
             raise self.error(f"no explorable is called {name}; there are {', '.join(element_names())}")
         words = Words()
         self.state.nested_parse(self.content, self.content_offset, words)
-        explorable = Explorable("", words, element=f"explore-{name}", figure=self.options.get("figure", ""))
+        figure, page = self.options.get("figure", ""), self.options.get("page", "")
+        if page:
+            self.env.metadata[self.env.docname][NOTE] = True
+            page = self.env.relfn2path(page)[0]
+        explorable = Explorable("", words, element=f"explore-{name}", figure=figure, page=page)
         if "table" in self.options:
             explorable += Data(json=self._numbers())
         self.set_source_info(explorable)
@@ -80,16 +88,44 @@ def _value(text: str) -> int | float | str:
     return text
 
 
+def figure_of(doctree, explorable: Explorable) -> nodes.figure | None:
+    """Return the figure of a document that an explorable names."""
+    return next((each for each in doctree.findall(nodes.figure) if explorable["figure"] in each["names"]), None)
+
+
 def take_figures(app, doctree):
-    """Put each explorable around its figure, where the figure stands."""
-    for explorable in list(doctree.findall(Explorable)):
-        figure = next((each for each in doctree.findall(nodes.figure) if explorable["figure"] in each["names"]), None)
+    """Put each explorable around its figure, where the figure stands; one that names another page waits for that."""
+    for explorable in [each for each in doctree.findall(Explorable) if not each["page"]]:
+        figure = figure_of(doctree, explorable)
         explorable.parent.remove(explorable)
         if figure is None:
             log.warning("this page has no figure called %r", explorable["figure"], location=explorable)
             continue
         figure.replace_self(explorable)
         explorable.insert(0, figure)
+
+
+class BorrowFigures(SphinxPostTransform):
+    """Copy the figure of another page into an explorable; by now every page has been read."""
+
+    default_priority = 3  # before myst-nb chooses one of the forms that an output has
+
+    def run(self, **options):
+        """Fill each explorable that waits; one whose figure is not there is worth a warning, and left out."""
+        for explorable in [each for each in self.document.findall(Explorable) if each["page"]]:
+            page, figure = explorable["page"], None
+            if page in self.env.all_docs:
+                figure = figure_of(self.env.get_doctree(page), explorable)
+            if figure is None:
+                log.warning("the page %s has no figure called %r", page, explorable["figure"], location=explorable)
+                explorable.parent.remove(explorable)
+                continue
+            explorable.insert(0, figure.deepcopy())
+
+
+def pages_that_borrow(app, env) -> list[str]:
+    """Return the pages to write again when any page was read again."""
+    return sorted(page for page, notes in env.metadata.items() if NOTE in notes)
 
 
 def bundle(language: str) -> str:
@@ -163,7 +199,9 @@ def setup(app):
     app.add_node(Words, html=(visit_words, depart_words), latex=(skip, None), text=(skip, None))
     app.add_node(Data, html=(visit_data, None), latex=(skip, None), text=(skip, None))
     app.add_directive("explorable", ExplorableDirective)
+    app.add_post_transform(BorrowFigures)
     app.connect("doctree-read", take_figures)
+    app.connect("env-updated", pages_that_borrow)
     app.connect("builder-inited", publish)
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

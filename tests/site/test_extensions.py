@@ -5,6 +5,7 @@ import re
 import zipfile
 from types import SimpleNamespace
 
+import check_message
 import exercise_downloads
 import freshness
 import katex_prerender
@@ -43,6 +44,7 @@ def write_page(tmp_path):
             "exercise_table",
             "corrections",
             "explorables",
+            "check_message",
         ],
         "html_math_renderer": "katex_prerender",
         "html_static_path": [],
@@ -189,6 +191,44 @@ def test_a_page_without_an_explorable_loads_nothing_for_one(write_page):
 def test_an_explorable_without_its_figure_is_a_warning(write_page):
     page, warnings = write_page(f"# Page\n\n{MOVED}")
     assert "index.md:3: WARNING" in warnings and "fig-dot" in warnings and "explore-hull" not in page
+
+
+BORROWED = MOVED.replace(":figure: fig-dot\n", ":figure: fig-dot\n:page: other\n")
+
+
+def test_an_explorable_takes_the_figure_of_another_page_as_it_is_now(write_page, tmp_path):
+    (tmp_path / "dot.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    for words in ("A dot.", "A spot."):
+        (tmp_path / "other.md").write_text(f"# Other\n\n{FIGURE.replace('A dot.', words)}")
+        page, warnings = write_page(f"# Page\n\n{BORROWED}\n```{{toctree}}\nother\n```\n")
+        element = re.search(r'<explore-hull class="explorable">(.*?)</explore-hull>', page, re.DOTALL)[1]
+        assert 'src="_images/dot.svg"' in element and words in element and "<p>Move it.</p>" in element
+        assert warnings == ""
+        other = (tmp_path / "_build" / "html" / "other.html").read_text(encoding="utf-8")
+        assert words in other and "explore" not in other
+
+
+@pytest.mark.parametrize("other", ["# Other\n\nNo figure.\n", None])
+def test_an_explorable_without_a_figure_on_the_other_page_is_a_warning(write_page, tmp_path, other):
+    contents = ""
+    if other:
+        (tmp_path / "other.md").write_text(other)
+        contents = "\n```{toctree}\nother\n```\n"
+    page, warnings = write_page(f"# Page\n\n{BORROWED}{contents}")
+    assert "index.md:3: WARNING" in warnings and "other has no figure called 'fig-dot'" in warnings and "explore-hull" not in page
+
+
+@pytest.mark.parametrize(
+    "asked, missing", [("single_head nobody scale", "knows no mistake nobody"), ("single_head no_scale nothing", "has no check nothing")]
+)
+def test_a_message_of_what_is_not_there_is_an_error(write_page, asked, missing):
+    _, warnings = write_page(f"# Page\n\n```{{check-message}} {asked}\n```\n")
+    assert "index.md:3: ERROR" in warnings and missing in warnings
+
+
+def test_a_message_rests_on_the_kit_and_the_exercise():
+    names = {file.relative_to(check_message.ROOT).as_posix() for file in check_message.files_behind("single_head")}
+    assert {"exercises/kit/show.py", "exercises/single_head/test_single_head.py", "solutions/single_head/mistakes.py"} <= names
 
 
 def test_an_explorable_that_does_not_exist_is_named(write_page):
