@@ -6,14 +6,18 @@ import subprocess
 import tomllib
 from dataclasses import replace
 
+import check_message
 import pytest
 import yaml
 
 from autograder.exercise.reading import load
 from autograder.judging.answers import known_learner
 from autograder.judging.verdicts import findings
-from autograder.kit.show import as_text
+from autograder.kit.maps import maps
+from autograder.kit.show import as_html, as_text
+from autograder.kit.suite import VISIBLE_SEED, run_check
 from tests.conftest import ROOT
+from tests.site.site_layout import SITE
 from tests.test_diagnosis import named_in_notebook
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,6 +49,22 @@ def test_message_in_the_readme_is_the_one_that_a_learner_reads():
     named = named_in_notebook("single_head", "no_scale")
     (verdict,) = (each.verdict for each in found if each.verdict.check == "scale")
     assert as_text(replace(verdict.with_mistake(named["scale"].named), max_points=0.0)) == shown
+
+
+def test_message_on_the_first_page_is_the_one_that_a_learner_reads():
+    """The site's comes from a notebook that was run for it; this is the kit as it is now."""
+    source = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    ((name, mistake, check),) = re.findall(r"^```\{check-message\} (\w+) (\w+) (\w+)$", source, re.MULTILINE)
+    tests = [test for test in load(name).tests if test.check == check and not (test.hidden or test.gpu)]
+    found = run_check(check, tests, known_learner(name, mistake), VISIBLE_SEED)
+    named = named_in_notebook(name, mistake)[check].named
+    box = as_html(found.verdict.with_mistake(named), maps(found.error)).removesuffix("</div>")  # what has been earned so far stands below
+    assert box in (SITE / "book" / "intro.html").read_text(encoding="utf-8")
+
+
+def test_a_check_that_passes_has_no_message():
+    with pytest.raises(check_message.NoMessage, match="nothing to say"):
+        check_message.message("single_head", "no_scale", "softmax")
 
 
 @pytest.mark.parametrize(

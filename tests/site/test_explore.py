@@ -19,10 +19,11 @@ from tests.site.visits import OPTIONS
 pytestmark = pytest.mark.browser
 
 BOOK = ROOT / "book"
-USED = re.compile(r"^`{3,}\{explorable\} (\w+)\n:figure: ([\w-]+)$", re.MULTILINE)
-PLACES = {
-    name: (page.stem, figure) for page in sorted(BOOK.glob("*.md")) for name, figure in USED.findall(page.read_text(encoding="utf-8"))
-}
+USED = re.compile(r"^`{3,}\{explorable\} (\w+)\n:figure: ([\w-]+)(?:\n:page: (\w+))?$", re.MULTILINE)
+# Every place of an explorable: its name, its page, the figure, and the page that this is borrowed from, if it is.
+PLACES = [(name, page.stem, *more) for page in sorted(BOOK.glob("*.md")) for name, *more in USED.findall(page.read_text(encoding="utf-8"))]
+CHAPTERS = {name: (page, figure) for name, page, figure, borrowed in PLACES if not borrowed}
+LANDING = "intro"
 WORDS = ["humpty", "dumpty", "sat", "on"]
 STATES = 15
 ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]
@@ -65,8 +66,8 @@ def all_agree(texts, exact) -> bool:
 class Figure:
     """One explorable in an open page, and the hands of a reader who has only a keyboard."""
 
-    def __init__(self, page, address: str, name: str):
-        self.name, (chapter, figure) = name, PLACES[name]
+    def __init__(self, page, address: str, name: str, place: tuple[str, str] | None = None):
+        self.name, (chapter, figure) = name, place or CHAPTERS[name]
         self.page, self.root = page, page.locator(f"explore-{name}")
         page.goto(f"{address}/book/{chapter}.html#{figure}")  # from there the next Tab leads into it
         self.order = []
@@ -225,9 +226,15 @@ def scaling_map(figure: Figure) -> None:
 COMPARED = {"hull": hull, "split": split, "clocks": clocks, "blocks": blocks, "map": scaling_map}
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=sorted(CHAPTERS))
 def name(request) -> str:
     """Each explorable of the book in turn."""
+    return request.param
+
+
+@pytest.fixture(params=[(name, (page, figure)) for name, page, figure, _ in PLACES], ids=lambda found: f"{found[0]}-{found[1][0]}")
+def place(request) -> tuple[str, tuple[str, str]]:
+    """Each explorable with each of its places in turn, a page and a figure there."""
     return request.param
 
 
@@ -269,7 +276,21 @@ def _windows(browser):
 
 
 def test_every_explorable_is_in_the_book_and_compared():
-    assert sorted(PLACES) == explorables.element_names() == sorted(COMPARED)
+    names = [name for name, _, _, borrowed in PLACES if not borrowed]  # a name that comes twice would be a second figure, not the same
+    assert sorted(names) == explorables.element_names() == sorted(COMPARED)
+
+
+def test_the_first_page_has_one_that_is_borrowed_from_its_chapter(window, address):
+    (found,) = [(name, figure, borrowed) for name, page, figure, borrowed in PLACES if page == LANDING]
+    name, figure, chapter = found
+    assert CHAPTERS[name] == (chapter, figure)
+    shown = []
+    for page_name in (LANDING, chapter):
+        page = window(java_script_enabled=False)
+        page.goto(f"{address}/book/{page_name}.html")
+        shown.append(page.locator(f"#{figure}").inner_html())
+    numbered = re.sub(r'<span class="caption-number">.*?</span>', "", shown[1])
+    assert shown[0] == numbered and "<img" in numbered
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
@@ -330,9 +351,9 @@ def test_what_is_drawn_can_be_dragged(window, address, name, handle):
     COMPARED[name](figure)
 
 
-def test_the_picture_stays_without_scripts(window, address, name):
+def test_the_picture_stays_without_scripts(window, address, place):
     page = window(java_script_enabled=False)
-    chapter, figure = PLACES[name]
+    name, (chapter, figure) = place
     page.goto(f"{address}/book/{chapter}.html")
     assert page.locator(f"#{figure} img").is_visible() and page.locator(f"#{figure} .caption-text").is_visible()
     assert page.locator(f"explore-{name} .explorable-stage").count() == 0
@@ -349,14 +370,19 @@ def test_the_picture_comes_back_on_paper(shown, name):
     page.emulate_media(media="screen")
 
 
-def test_it_works_from_a_folder(window, site, name):
+def test_it_works_from_a_folder(window, site, place):
     page = window()
-    COMPARED[name](Figure(page, site.as_uri(), name))
+    name, there = place
+    figure, chance = Figure(page, site.as_uri(), name, there), random.Random(3)
+    COMPARED[name](figure)
+    figure.press(chance)
+    COMPARED[name](figure)
     assert page.wrong == [] and all(url.startswith(("file://", "data:")) for url in page.asked)
 
 
 def test_only_pages_with_one_load_the_bundle(site):
-    with_one = {chapter for chapter, _ in PLACES.values()}
+    with_one = {page for _, page, *_ in PLACES}
+    assert LANDING in with_one
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         loads = [text.count(f"_static/{each}") for each in (explorables.SCRIPT, explorables.STYLE)]
@@ -367,8 +393,8 @@ def test_only_pages_with_one_load_the_bundle(site):
 def test_code_and_data_are_small(site, name):
     assert len(explorables._code(name).encode()) <= 5_000
     assert len(explorables._code(explorables.SHARED).encode()) <= 5_000
-    assert (site / "_static" / explorables.SCRIPT).stat().st_size <= 5_000 * (len(PLACES) + 2)
-    page = (site / "book" / f"{PLACES[name][0]}.html").read_text(encoding="utf-8")
+    assert (site / "_static" / explorables.SCRIPT).stat().st_size <= 5_000 * (len(CHAPTERS) + 2)
+    page = (site / "book" / f"{CHAPTERS[name][0]}.html").read_text(encoding="utf-8")
     data = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     assert sum(len(each.encode()) for each in data) <= 90_000
 
@@ -413,7 +439,7 @@ def test_the_focus_can_be_seen(shown, name):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_jumps_when_it_comes(window, address, name, width):
+def test_nothing_jumps_when_it_comes(window, address, place, width):
     """The script comes when the rest of the page is there: fonts and the theme's own scripts move a few pixels with it or without."""
     page = window(width)
     page.add_init_script(
@@ -422,7 +448,7 @@ def test_nothing_jumps_when_it_comes(window, address, name, width):
             .observe({type: 'layout-shift', buffered: true});"""
     )
     page.route(f"**/{explorables.SCRIPT}*", lambda route: route.abort())
-    chapter, figure = PLACES[name]
+    name, (chapter, figure) = place
     page.goto(f"{address}/book/{chapter}.html#{figure}", wait_until="load")
     page.add_style_tag(content=".explorable > figure { animation-delay: 1h !important }")  # however slow this machine is now
     page.wait_for_function("document.fonts.status === 'loaded'")
@@ -435,10 +461,10 @@ def test_nothing_jumps_when_it_comes(window, address, name, width):
     assert page.evaluate("window.shift") < 0.01
 
 
-def test_the_picture_comes_where_the_script_does_not(window, address, name):
+def test_the_picture_comes_where_the_script_does_not(window, address, place):
     page = window()
     page.route(f"**/{explorables.SCRIPT}*", lambda route: route.abort())
-    chapter, figure = PLACES[name]
+    _, (chapter, figure) = place
     page.goto(f"{address}/book/{chapter}.html")
     page.locator(f"#{figure} img").wait_for(state="visible")
     assert page.locator(f"#{figure} .caption-text").is_visible()
