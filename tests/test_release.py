@@ -203,7 +203,10 @@ RULES = {
     "a name twice": (lambda s: s.replace('check="weights"', 'check="mask"'), 'cell "mask": this name stands there twice'),
     "a check without a test": (lambda s: s.replace('check="scale"', 'check="scales"'), "has no cell in"),
     "an unknown list": (lambda s: s.replace("[softmax, attention]", "[softmaks]"), "header: `forbidden` is \\['softmaks'\\]"),
-    "an unknown chapter": (lambda s: s.replace("04_softmax", "44_softmax"), "header: `chapter` is '44_softmax' and must be one of"),
+    "an unknown chapter": (
+        lambda s: s.replace("chapter: softmax", "chapter: hardmax"),
+        "header: `chapter` is 'hardmax' and must be one of",
+    ),
     "no difficulty": (lambda s: s.replace("#     difficulty: medium\n", ""), "header: `difficulty` is None and must be one of easy"),
     "minutes in words": (lambda s: s.replace("minutes: 75", "minutes: an hour"), "header: `minutes` is 'an hour'"),
     "two hints": (lambda s: s.replace("# 3. Take from each row", "# Take from each row"), 'cell "hints": 2 hints where 3 are asked for'),

@@ -7,7 +7,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "_build" / "html" / "book" / "04_softmax.html"
+PAGE = HERE.parents[1] / "_build" / "html" / "book" / "softmax.html"
 SECTION = "one-row-by-hand"
 COLOURS = 64  # enough for text and two inks, at a third of the bytes
 

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Bug hunt
-#     chapter: 05_multi_head
+#     chapter: multi_head
 #     difficulty: hard
 #     minutes: 100
 # ---

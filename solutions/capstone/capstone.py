@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: A transformer of your own
-#     chapter: 08_complexity
+#     chapter: complexity
 #     difficulty: hard
 #     minutes: 120
 #     forbidden: [transformer]

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: What a layer costs
-#     chapter: 08_complexity
+#     chapter: complexity
 #     difficulty: medium
 #     minutes: 45
 # ---

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Cross-attention
-#     chapter: 04_softmax
+#     chapter: softmax
 #     difficulty: medium
 #     minutes: 45
 #     forbidden: [attention]

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Feed-forward network
-#     chapter: 06_feed_forward
+#     chapter: feed_forward
 #     difficulty: easy
 #     minutes: 40
 # ---

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Multi-head attention
-#     chapter: 05_multi_head
+#     chapter: multi_head
 #     difficulty: hard
 #     minutes: 75
 #     forbidden: [attention]

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Positional encoding
-#     chapter: 07_positional_encoding
+#     chapter: positional_encoding
 #     difficulty: hard
 #     minutes: 75
 #     forbidden: []

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Compare, normalise, average
-#     chapter: 01_self_attention
+#     chapter: self_attention
 #     difficulty: easy
 #     minutes: 30
 #     forbidden: [attention]

@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: Single-head attention
-#     chapter: 04_softmax
+#     chapter: softmax
 #     difficulty: medium
 #     minutes: 75
 #     forbidden: [softmax, attention]

@@ -11,13 +11,13 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def looking_back(functions):
     """Return what the chapter on self-attention defines."""
-    return functions("01_self_attention")
+    return functions("self_attention")
 
 
 @pytest.fixture(scope="module")
 def softmax_chapter(functions):
     """Return what the chapter on softmax defines."""
-    return functions("04_softmax")
+    return functions("softmax")
 
 
 @seeds

@@ -10,16 +10,16 @@ SOLUTIONS = BOOK.parent / "solutions"
 
 # Rows of the tables in the sources' overview that each chapter must hold.
 COVERS = {
-    "00_attention": "S02 S03",
-    "01_self_attention": "S01 S02 E11 E15",
-    "02_queries_keys_values": "S03 S04 S05 S09 S10 E03 E07 E08 E09 E12",
-    "03_scaling": "S06 E16",
-    "04_softmax": "S07 S08 S11 E01 E02 E05 E06",
-    "05_multi_head": "S12 S13 S14 E10 E13 E14 E19",
-    "05_real_heads": "",  # no row: the sources ask what heads learn, and 05_multi_head answers for them
-    "06_feed_forward": "S15",
-    "07_positional_encoding": "S16 E18",
-    "08_complexity": "S17 E17",
+    "attention": "S02 S03",
+    "self_attention": "S01 S02 E11 E15",
+    "queries_keys_values": "S03 S04 S05 S09 S10 E03 E07 E08 E09 E12",
+    "scaling": "S06 E16",
+    "softmax": "S07 S08 S11 E01 E02 E05 E06",
+    "multi_head": "S12 S13 S14 E10 E13 E14 E19",
+    "real_heads": "",  # no row: the sources ask what heads learn, and multi_head answers for them
+    "feed_forward": "S15",
+    "positional_encoding": "S16 E18",
+    "complexity": "S17 E17",
     "encoder_layer": "S21 E04 E20",
     "alignment": "S22 E22",  # E22: that an encoder's self-attention aligns two languages
     "rotary_positions": "",  # no row: the sources stop at sinusoids
@@ -37,16 +37,16 @@ COVERS = {
 }
 # The stages of the picture of attention that each chapter is about.
 LIT = {
-    "00_attention": "words embedding project compare scale softmax average",
-    "01_self_attention": "compare softmax average",
-    "02_queries_keys_values": "project",
-    "03_scaling": "scale",
-    "04_softmax": "softmax",
-    "05_multi_head": "merge",
-    "05_real_heads": "softmax average merge",
-    "06_feed_forward": "feed_forward",
-    "07_positional_encoding": "position",
-    "08_complexity": "compare average",
+    "attention": "words embedding project compare scale softmax average",
+    "self_attention": "compare softmax average",
+    "queries_keys_values": "project",
+    "scaling": "scale",
+    "softmax": "softmax",
+    "multi_head": "merge",
+    "real_heads": "softmax average merge",
+    "feed_forward": "feed_forward",
+    "positional_encoding": "position",
+    "complexity": "compare average",
     "encoder_layer": "project compare scale softmax average merge feed_forward",
     "alignment": "project softmax average",
     "rotary_positions": "position compare",

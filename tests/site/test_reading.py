@@ -42,7 +42,7 @@ def test_formulas_need_no_script(page_without_scripts, address, name):
 
 
 def test_some_page_has_formulas(page_without_scripts, address):
-    page_without_scripts.goto(f"{address}/book/04_softmax.html")
+    page_without_scripts.goto(f"{address}/book/softmax.html")
     assert page_without_scripts.locator(".katex").count() > 5
 
 
@@ -117,7 +117,7 @@ def test_the_table_of_exercises_has_a_row_for_each(page, address):
 
 
 def test_the_answer_to_a_question_unfolds(page, address):
-    page.goto(f"{address}/book/04_softmax.html")
+    page.goto(f"{address}/book/softmax.html")
     answer = page.locator("details.sd-dropdown").first
     assert not answer.locator(".sd-card-body").is_visible()
     answer.locator("summary").click()

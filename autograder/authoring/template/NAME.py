@@ -6,7 +6,7 @@
 #     name: python3
 #   exercise:
 #     title: TITLE
-#     chapter: 01_self_attention
+#     chapter: self_attention
 #     difficulty: easy
 #     minutes: 10
 #     forbidden: []

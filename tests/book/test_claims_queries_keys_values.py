@@ -10,7 +10,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def chapter_02(functions):
     """Return what the chapter on queries, keys and values defines."""
-    return functions("02_queries_keys_values")
+    return functions("queries_keys_values")
 
 
 @seeds

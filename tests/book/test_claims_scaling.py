@@ -17,7 +17,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def scaling(functions):
     """Return what the chapter on scaling defines."""
-    return functions("03_scaling")
+    return functions("scaling")
 
 
 @pytest.fixture(scope="module")

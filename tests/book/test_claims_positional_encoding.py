@@ -11,7 +11,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def chapter(functions):
     """Return what the chapter on positional encoding defines."""
-    return functions("07_positional_encoding")
+    return functions("positional_encoding")
 
 
 @seeds

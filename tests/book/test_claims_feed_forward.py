@@ -10,7 +10,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def chapter(functions):
     """Return what the chapter on the feed-forward network defines."""
-    return functions("06_feed_forward")
+    return functions("feed_forward")
 
 
 def small_network(chapter, seed):

@@ -16,7 +16,7 @@ NUMBERS = ("previous", "followers", "loss", "silenced")
 @pytest.fixture(scope="module")
 def real(functions):
     """Return what the chapter defines."""
-    return functions("05_real_heads")
+    return functions("real_heads")
 
 
 @pytest.fixture(scope="module")

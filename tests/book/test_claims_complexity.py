@@ -16,7 +16,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def chapter_08(functions):
     """Return what the chapter on complexity defines."""
-    return functions("08_complexity")
+    return functions("complexity")
 
 
 @seeds

@@ -12,7 +12,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def many(functions):
     """Return what the chapter defines."""
-    return functions("05_multi_head")
+    return functions("multi_head")
 
 
 def error_of(many, seed, first):

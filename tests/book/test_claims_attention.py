@@ -11,7 +11,7 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 @pytest.fixture(scope="module")
 def whole(functions):
     """Return what the opening page defines."""
-    return functions("00_attention")
+    return functions("attention")
 
 
 @pytest.fixture
