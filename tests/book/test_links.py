@@ -10,7 +10,7 @@ import pytest
 from pybtex.database import parse_file
 
 from tests.book.chapters import BOOK
-from tests.site.site_layout import SITE, page_names
+from tests.site.site_layout import ADDRESS, SITE, page_names
 
 PAPERS = parse_file(BOOK / "references.bib").entries
 DOI = re.compile(r"10\.\d{4,9}/[^\s{}]+")
@@ -57,7 +57,10 @@ def is_internal(link: Link) -> bool:
 def is_lost(file: Path, link: Link, pages: dict[Path, Page]) -> bool:
     """Say whether the link asks for a file or an anchor that isn't there."""
     parts = urlsplit(link.target)
-    target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+    # Only where the site knows its address does a page, the one for missing pages, name others from the root of their host.
+    root = urlsplit(ADDRESS).path.rstrip("/") + "/"
+    path = f"{SITE}/{parts.path.removeprefix(root)}" if ADDRESS and parts.path.startswith("/") else parts.path
+    target = (file.parent / unquote(path)).resolve() if path else file
     if not target.is_file():
         return True
     return bool(parts.fragment) and target in pages and unquote(parts.fragment) not in pages[target].anchors

@@ -8,6 +8,10 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"
 MATRIX = ROOT / "_build" / "matrix.json"
 
+ADDRESS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"].get(
+    "baseurl", ""
+)  # where it is published, if that is known
+
 WIDTHS = {"phone": 390, "desk": 1400}
 
 
