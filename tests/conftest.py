@@ -21,6 +21,7 @@ from autograder.sandbox.client import Zygote, offered
 from autograder.sandbox.forkserver import ForkServer
 from autograder.sandbox.levels import Level, required
 from tests.commands import OURS, WIDTH, run_alone, run_here
+from tests.forked_kernels import lent
 from tests.forking_nbgrader import ForkingNbgrader
 from tests.rooms import seconds
 
@@ -140,6 +141,13 @@ def command(course, level, forkserver, nbgrader):
         return done
 
     return run
+
+
+@pytest.fixture(scope="module")
+def forked_kernels():
+    """Have the kernels of a file of tests be forks of one process that has imported torch: most of them take longer to start than to run."""
+    with lent():
+        yield
 
 
 @pytest.fixture(scope="session")

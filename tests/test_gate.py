@@ -20,6 +20,8 @@ from autograder.kit.outcome import Outcome
 from tests.conftest import ROOT
 from tests.kernels import Kernel
 
+pytestmark = pytest.mark.usefixtures("forked_kernels")
+
 OWN = "def attend(scores):\n    return (scores - scores.max()).exp()\n"
 LAYOUTS = {
     "a helper in a cell of its own": lambda cells: _split(cells, "softmax", OWN),

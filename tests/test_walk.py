@@ -21,6 +21,8 @@ from autograder.kit.outcome import Outcome
 from tests.conftest import ROOT
 from tests.kernels import Kernel
 
+pytestmark = pytest.mark.usefixtures("forked_kernels")
+
 
 @pytest.fixture
 def unpacked(tmp_path):

@@ -11,6 +11,8 @@ from tests.book.chapters import BOOK, CHAPTERS
 from tests.book.executions import in_the_site
 from tests.book.test_execution import LONG, each_chapter
 
+pytestmark = pytest.mark.usefixtures("forked_kernels")
+
 by_day = each_chapter({*CHAPTERS} - LONG)
 
 
