@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from . import ROOT, course_root
 from .errors import AuthorError, CannotGoOn, MayNotWrite, Refused, UnknownExercise, UnknownLearner
+from .imports import without_collecting
 from .pages.terminal import (
     console,
     lines,
@@ -140,10 +141,11 @@ def grade(
         if jobs != 1 and not cluster:
             preload.context()
         # While torch is imported behind the wall and for the judges, import here what else is needed.
-        from .grading import grade as run
-        from .pool.base import default_jobs
-        from .pool.choose import chosen_judges
-        from .records.results import with_names_as_shown
+        with without_collecting():
+            from .grading import grade as run
+            from .pool.base import default_jobs
+            from .pool.choose import chosen_judges
+            from .records.results import with_names_as_shown
 
         course, names, limits, count = _asked(exercise, seconds, db)
         jobs = min(jobs or default_jobs(), count)

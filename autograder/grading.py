@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from time import monotonic
 
 from nbgrader.api import Gradebook
 
@@ -31,6 +32,7 @@ from .writing import files_of
 log = log_of("autograder")
 LOCK_SECONDS = 20.0  # to wait: nbgrader's command holds the lock for one submission at a time
 AT_ONCE = 50  # submissions in one transaction: a database takes only so many values in a statement
+ENTER_SECONDS = 0.4  # between two transactions: most of what one takes does not depend on how many submissions are in it
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class _Run:
     def __init__(self, grader: Grader, gradebook: Gradebook, seen: Callable[[Result], None]):
         self._grader, self._gradebook, self._seen = grader, gradebook, seen
         self._waiting: list[Work] = []
+        self._entered_at = 0.0  # by the monotonic clock
         self._entries: list[Entry] = []
         self._marks: dict[tuple[str, str], Marks] = {}
         self._changes: list[Change] = []
@@ -97,17 +100,20 @@ class _Run:
         self._waiting.append(work)
 
     def _enter_ready(self, most: int) -> None:
-        """Enter the submissions that are judged; wait for judges until no more than `most` are left."""
+        """Enter the submissions that are judged; wait for judges until no more than `most` are at work."""
         while self._waiting:
-            ready = [work for work in self._waiting if not work.awaited][:AT_ONCE]
-            if not ready and len(self._waiting) <= most:
+            ready = [work for work in self._waiting if not work.awaited]
+            at_work = [each for work in self._waiting for each in work.awaited]
+            nothing_else = not at_work and not most
+            if ready and (nothing_else or len(ready) >= AT_ONCE or monotonic() - self._entered_at >= ENTER_SECONDS):
+                self._enter(ready[:AT_ONCE])
+            elif len(at_work) <= most:
                 return
-            if ready:
-                self._enter(ready)
             else:
-                self._grader.judges.wait_for([each for work in self._waiting for each in work.awaited])
+                self._grader.judges.wait_for(at_work)
 
     def _enter(self, ready: list[Work]) -> None:
+        self._entered_at = monotonic()
         self._waiting = [work for work in self._waiting if work not in ready]
         entries, marks = finished(self._grader, self._gradebook, ready)
         self._marks |= marks

@@ -1,5 +1,6 @@
 """What most tests need: a course of their own, the sandbox's zygote, ways to hand something in."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -37,6 +38,11 @@ def pytest_collection_modifyitems(items):
         return -next((spent[path] for path in (item.path, *item.path.parents) if path in spent), 0)
 
     items.sort(key=place)
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what has been imported and collected: none of it is garbage, and it would look again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

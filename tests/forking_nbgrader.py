@@ -1,9 +1,11 @@
 """nbgrader's commands for tests, each in a process of its own that need not import anything: to import takes most of them longer than to run.
 
 `python -m tests.forking_nbgrader LEVEL` reads one command a line, as JSON, and writes a line with the number that it ended with. It imports what
-nbgrader and our plugins do, starts a fork server, and forks for each command. What a command finds in its process is what it would have imported.
+nbgrader and our plugins do, reads the exercises, starts a fork server, and forks for each command. What a command finds in its process is what it
+would have imported and read itself.
 """
 
+import gc
 import json
 import os
 import subprocess
@@ -54,12 +56,19 @@ class LentForkServer:
 
 def _serve(level: str) -> bool:
     """Fork for each command that comes. Return whether this process is such a fork, which is to run its command now."""
+    from autograder.authoring.release import write_sources
+    from autograder.exercise import reading as exercises
+    from autograder.exercise.cache import clear_if_changed
     from autograder.judging import judge  # noqa: F401  (torch with it)
     from autograder.plugins.autograde import _Runs
     from autograder.sandbox.forkserver import ForkServer
     from autograder.sandbox.levels import Level
 
     server = ForkServer(Level[level], idle_seconds=3600)
+    clear_if_changed(exercises.SOLUTIONS)
+    with TemporaryDirectory() as folder:  # the exercises are read then, and what our settings write is made
+        write_sources(Path(folder))
+    gc.freeze()
     _Runs.forkserver = LentForkServer(server.level, server.link)  # type: ignore[assignment]
     for line in sys.stdin:
         pid = os.fork()

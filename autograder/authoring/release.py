@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import ROOT
 from ..exercise import reading as exercises
-from ..exercise.cache import digest
+from ..exercise.cache import cached, digest
 from ..exercise.notebook import source_notebook
 from .facts import facts_of_all
 from .learner_files import FOLDER, afterwards, afterwards_file, facts_of, handout, learner_files, notebook_text
@@ -48,14 +48,16 @@ def write_sources(target: Path, points: Mapping[str, float] | None = None) -> No
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == now:
         return
     for name, text_of_facts in facts.items():
-        exercise = exercises.load(name)
-        files = {
-            **learner_files(exercise, text_of_facts),
-            f"{name}.ipynb": notebook_text(source_notebook(exercise.worth(points.get(name)))),
-        }
-        for file, text in files.items():
+        for file, text in _source_files(name, text_of_facts, points.get(name)).items():
             _write(target / name / file, text)
     _write(stamp, now)
+
+
+@cached(64)
+def _source_files(name: str, facts: str, points: float | None) -> dict[str, str]:
+    """Return the notebook with answers, and what goes along, by the names of their files."""
+    exercise = exercises.load(name)
+    return {**learner_files(exercise, facts), f"{name}.ipynb": notebook_text(source_notebook(exercise.worth(points)))}
 
 
 def _released_facts(name: str) -> str:

@@ -15,6 +15,6 @@ def context() -> ForkServerContext:
     """Return the multiprocessing context that forks from that process, which is started if it does not run."""
     # Not by a fork of this process: it may have threads.
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["autograder.judging.judge"])
+    found.set_forkserver_preload(["autograder.pool.preloaded"])
     forkserver.ensure_running()
     return found

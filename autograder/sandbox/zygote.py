@@ -42,6 +42,7 @@ def main(config: dict) -> None:
     shell = _shell()
     forbidden.prepare()
     gc.collect()
+    gc.enable()
     gc.freeze()  # a worker's garbage collector would touch every object here, and so copy every page
     confine.adopt_orphans()
     zygotes: set[int] = set()
