@@ -67,6 +67,7 @@ FORGERS = {
     "positional_encoding": ([], ["AddPositions", "LearnedPositions"], {"training", "learned", "learned_trains"}),
     "grouped_query": (["grouped_attention"], ["GroupedQueryAttention"], {"trains"}),
     "kv_cache": (["attend_last"], ["CachedAttention"], {"trains"}),
+    "patches": (["cut", "paste", "stretch"], ["PatchEmbedding"], {"cut", "paste", "stretch", "trains"}),
     "rotary": (["rotate", "rotary_attention"], [], {"turn", "attend"}),
     "similarity": (["dot_product_scores", "additive_scores", "weighted_average", "attend"], [], {"gradient"}),
     "bug_hunt": (["merge_heads", "attend"], [], {"merge", "mask"}),

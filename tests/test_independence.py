@@ -104,6 +104,7 @@ def test_there_are_layers_to_put_in_another_order():
         "capstone",
         "grouped_query",
         "kv_cache",
+        "patches",
     } <= set(WITH_LAYERS)
 
 

@@ -37,7 +37,7 @@ SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), nam
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
-HUNT = names_of("bug_hunt")
+HUNT, PATCHES = names_of("bug_hunt"), names_of("patches")
 LONG = names_of("long_sequences")
 PLACES, ENCODER, CAPSTONE = names_of("positional_encoding"), names_of("encoder_layer"), names_of("capstone")
 
@@ -295,6 +295,47 @@ def test_a_text_in_pieces_is_the_whole_text(cuts, d_model, d_k, batch, seed):
         CACHE["forget"](attention)
         expect(attention(x), expected)
         CACHE["forget"](attention)
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[SIZES] * 5, st.integers(0, 2**32))
+def test_patches_are_those_of_unfold_and_paste_undoes_cut(batch, channels, size, rows, columns, seed):
+    images = torch.randn(batch, channels, rows * size, columns * size, generator=torch.Generator().manual_seed(seed))
+    patches = PATCHES["cut"](images, size)
+    expect(patches, F.unfold(images, size, stride=size).mT)
+    expect(PATCHES["paste"](patches, size, (rows, columns)), images)
+    other = (columns, rows)  # as many patches, laid out in another way
+    expect(PATCHES["cut"](PATCHES["paste"](patches, size, other), size), patches)
+
+
+def shares(old: int, new: int) -> torch.Tensor:
+    """Return how much each new place takes from each old one, by the chapter's own words: the centres, and nothing beyond the outermost."""
+    centres = ((torch.arange(new).double() + 0.5) * old / new - 0.5).clamp(0, old - 1)
+    return (1 - (centres[:, None] - torch.arange(old)).abs()).clamp(min=0)
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[SIZES] * 5, DTYPES, st.integers(0, 2**32))
+def test_positions_are_stretched_along_each_axis_by_its_shares(rows, columns, new_rows, new_columns, d_model, dtype, seed):
+    positions = torch.randn(1 + rows * columns, d_model, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+    matrix = torch.kron(shares(rows, new_rows), shares(columns, new_columns))
+    came = PATCHES["stretch"](positions, (rows, columns), (new_rows, new_columns))
+    expect(came, torch.cat([positions[:1], (matrix @ positions[1:].double()).to(dtype)]))
+    assert torch.equal(PATCHES["stretch"](positions, (rows, columns), (rows, columns)), positions)
+
+
+@settings(max_examples=60, deadline=None)
+@given(*[SIZES] * 5, SIZES, SIZES, st.integers(0, 2**32))
+def test_patch_embedding_is_a_convolution_with_a_row_in_front(batch, channels, size, rows, columns, new_rows, new_columns, seed):
+    torch.manual_seed(seed)
+    theirs = torch.nn.Conv2d(channels, 3, size, stride=size, dtype=torch.float64)
+    mine = PATCHES["PatchEmbedding"](channels, size, 3, (rows, columns)).double()
+    class_token, positions = torch.randn(3).double(), torch.randn(1 + rows * columns, 3).double()
+    PATCHES["set_weights"](mine, theirs.weight.flatten(1).T, theirs.bias, class_token, positions)
+    for grid in ((rows, columns), (new_rows, new_columns), (rows, columns)):
+        images = torch.randn(batch, channels, grid[0] * size, grid[1] * size, dtype=torch.float64)
+        tokens = torch.cat([class_token.expand(batch, 1, -1), theirs(images).flatten(2).mT], dim=1)
+        expect(mine(images), tokens + PATCHES["stretch"](positions, (rows, columns), grid))
 
 
 @settings(max_examples=80, deadline=None)
