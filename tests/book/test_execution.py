@@ -7,7 +7,7 @@ from tests.book.chapters import BOOK, CHAPTERS
 from tests.book.executions import in_the_site
 
 CPU_SECONDS = 60
-LONG = {"scaling", "positional_encoding"}  # these two take as long as many others together
+LONG = {"scaling", "positional_encoding", "precision", "rotary_positions", "sparse"}  # these take as long as all others together
 # What others print is compared in `test_shown_code.py`, which runs the cells that are shown; here those that are hidden run again, too.
 EVERY_DAY = {"attention", "complexity", "encoder_layer"}
 

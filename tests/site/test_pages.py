@@ -1,4 +1,4 @@
-"""Every page, on a desk and on a phone, by day and by night, and read with a keyboard or a screen reader."""
+"""Every page, on a phone and on a desk, in the dark and in the light, and read with a keyboard or a screen reader."""
 
 import pytest
 

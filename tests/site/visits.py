@@ -8,8 +8,10 @@ from playwright.sync_api import Page, TimeoutError
 
 from tests.site.site_layout import WIDTHS, page_names
 
-# By day a page has one of these pairs of readers, in turn, and at night the other, too: each pair has both widths and both themes.
-PAIRS = [[("phone", "dark"), ("desk", "light")], [("desk", "dark"), ("phone", "light")]]
+# What is too wide or in a wrong place shows on a phone first. So by day each page is read on one, dark and light in turn, and on a desk as well if it is
+# the page of its kind that has most on it; at night each has all four readers.
+EACH_KIND = {"book/intro", "book/map", "book/softmax", "book/matrix", "book/glossary", "exercises/single_head/single_head"}
+THEMES = ["dark", "light"]
 
 LOOK = """() => ({
     overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -70,6 +72,15 @@ class Visit:
         return {reader: seen[what] for reader, seen in self.seen.items()}
 
 
+def readers(name: str, at_night: bool) -> list[tuple[str, str]]:
+    """Return the widths and themes in which a page is looked at; the first of them is in place when it is loaded."""
+    theme, other = THEMES if page_names().index(name) % 2 else THEMES[::-1]
+    by_day = [("phone", theme), *([("desk", other)] if name in EACH_KIND else [])]
+    return (
+        by_day if not at_night else [(width, each) for width in ("desk", "phone") for each in (other, theme) if (width, each) not in by_day]
+    )
+
+
 class Visitor:
     """A window that goes from page to page."""
 
@@ -94,14 +105,10 @@ class Visitor:
             self._visit.console.append(message.text)
 
     def visit(self, name: str, at_night: bool = False) -> Visit:
-        """Load a page once and let two readers look at it; who is the one that loads it changes from page to page.
-
-        What stands in the way of one of them takes axe as long as all the rest, so it looks at both at night only.
-        """
+        """Load a page once and let its readers look at it; what stands in their way takes axe as long as all the rest, so by day it looks once."""
         self._page.goto("about:blank")  # what the page before has not finished, it gives up now
-        self._visit, number = Visit(), page_names().index(name)
-        pair = PAIRS[(number + at_night) % 2]
-        for reader in pair if number // 2 % 2 else pair[::-1]:
+        self._visit = Visit()
+        for reader in readers(name, at_night):
             self._become(*reader)
             if not self._visit.seen:
                 self._page.goto(f"{self._address}/{name}.html", wait_until="load")
