@@ -170,8 +170,8 @@ function write(parent, text, terms, question) {
   parent.append(text.slice(end));
 }
 
-// The part of a text in which most of the words stand that are looked for, the first such part.
-function excerpt({ text, terms }, question) {
+// The part of a text in which most of the words stand that are looked for, the first such part; of a page that is called so, the beginning.
+function excerpt({ text, terms, isHead, rank }, question) {
   const chinese = (question.match(HAN) || []).map((part) => text.indexOf(part)).filter((at) => at >= 0);
   const hits = [...text.matchAll(WORD)].map((word) => [word.index, plain(word[0])]).filter(([, word]) => terms.has(word) && !CHINESE.test(word));
   hits.splice(60); // enough to find a good place, and a long list of them takes its time
@@ -181,6 +181,7 @@ function excerpt({ text, terms }, question) {
     const count = new Set(hits.filter(([other]) => other >= at && other < at + LONG - AROUND).map(([, word]) => meant(word))).size;
     if (count > most) [best, most] = [at, count];
   }
+  if (isHead && rank[0] < OTHER) best = 0;
   const from = best > AROUND ? text.indexOf(" ", best - AROUND) + 1 || best : 0;
   const to = from + LONG < text.length ? text.lastIndexOf(" ", from + LONG) : text.length;
   return (from ? "… " : "") + text.slice(from, to > best ? to : from + LONG) + (to < text.length ? " …" : "");
