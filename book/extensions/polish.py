@@ -30,17 +30,24 @@ REPAIRS = [
     (re.compile(r'role="list" (?=class="citation-list")'), ""),
     # A place of the page that a screen reader could not jump to.
     (re.compile(r'(<div id="pst-primary-sidebar") (?=class)'), r'\1 role="region" aria-label="Contents and search" '),
-    # A formula is in the page twice, for eyes and for ears; an excerpt in the search results needs it once.
-    (re.compile(r'(const removalQuery of \["\.headerlink", "script", "style")\]'), r'\1, ".katex-mathml"]'),
     # A name that hides the visible words from whoever speaks to the browser.
     (re.compile(r' aria-label="Toggle hidden content"'), ""),
 ]
 
+# What belongs to live cells, which this book doesn't have: the script names a foreign host. And what opens and folds two kinds of boxes, by
+# how a page looks that has such a box.
+NEVER = "thebe"
+FOR_SOME = {
+    "toggle": re.compile(r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'),
+    "design-tabs": re.compile(r'class="(?:[^"]* )?sd-tab-set[ "]'),
+}
 
-def _is_thebe(asset) -> bool:
-    """Say whether an asset belongs to live cells, which this book doesn't have: its script names a foreign host."""
+
+def _is_of_use(asset, body: str) -> bool:
+    """Say whether a page with this text needs a script or a style sheet."""
     inline = (getattr(asset, "attributes", None) or {}).get("body") or ""
-    return "thebe" in f"{getattr(asset, 'filename', '')} {inline}".lower()
+    named = f"{getattr(asset, 'filename', '')} {inline}".lower()
+    return NEVER not in named and all(sign.search(body) for word, sign in FOR_SOME.items() if word in named)
 
 
 def description(doctree) -> str:
@@ -56,7 +63,7 @@ def description(doctree) -> str:
 def prepare_page(app, pagename, templatename, context, doctree):
     """Give the page a description and take the unused assets away, before it is written."""
     for kind in ("script_files", "css_files"):
-        context[kind] = [asset for asset in context.get(kind, []) if not _is_thebe(asset)]
+        context[kind] = [asset for asset in context.get(kind, []) if _is_of_use(asset, context.get("body", ""))]
     metatags = context.get("metatags", "")
     if doctree is not None and 'name="description"' not in metatags:
         content = html.escape(description(doctree))
@@ -78,11 +85,10 @@ def repaired(page: str) -> str:
 
 
 def repair_pages(app, error):
-    """Repair every page that has been written, and the script that searches them."""
+    """Repair every page that has been written."""
     if error is not None or app.builder.format != "html":
         return
-    site = Path(app.outdir)
-    for path in [*sorted(site.rglob("*.html")), site / "_static" / "searchtools.js"]:
+    for path in sorted(Path(app.outdir).rglob("*.html")):
         before = path.read_text(encoding="utf-8")
         after = repaired(before)
         if after != before:

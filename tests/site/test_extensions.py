@@ -300,6 +300,38 @@ def test_only_icons_that_occur_are_kept():
     assert slim_assets.drawn_icons(css) == {0xF107}
 
 
+def test_only_rules_that_can_match_are_kept():
+    css = (
+        "@import url(x.css);.a .b:hover,.gone{color:red}#place>p{}#nowhere{}a:not(.gone){}.a.gone{}"
+        "@media print{.gone{}}@media (min-width:1px){.b{}.gone{}}@font-face{font-family:F}.sd-md\\:x{}p{--gone:.gone}"
+    )
+    names = slim_assets.names_in(['<p class="a sd-md:x" id="place">', "<script>set('b')</script>"], [])
+    kept = slim_assets.purged(css, names).replace("\n", "")
+    assert kept == (
+        "@import url(x.css);.a .b:hover{color:red}#place>p{}a:not(.gone){}@media (min-width:1px){.b{}}@font-face{font-family:F}"
+        ".sd-md\\:x{}p{--gone:.gone}"
+    )
+    assert slim_assets.purged(kept, names).replace("\n", "") == kept
+
+
+def test_pages_ask_for_a_purged_sheet_by_what_is_in_it(tmp_path):
+    def build(page: str) -> tuple[str, str]:
+        (tmp_path / "_static").mkdir(exist_ok=True)
+        for name in ("theme.css", "site.css"):
+            (tmp_path / "_static" / name).write_text(".a{}.b{}")
+        (tmp_path / "page.html").write_text(page)
+        slim_assets.purge(tmp_path)
+        assert (tmp_path / "_static" / "site.css").read_text() == ".a{}.b{}"
+        return (tmp_path / "_static" / "theme.css").read_text(), (tmp_path / "page.html").read_text()
+
+    links = '<link href="_static/theme.css?digest=0123" /><link href="_static/site.css?v=4567" />'
+    one, first = build(f'{links}<p class="a">')
+    both, second = build(first.replace('class="a"', 'class="a b"'))
+    assert (one, both) == (".a{}\n", ".a{}\n.b{}\n")
+    assert first.split("site.css")[0] != second.split("site.css")[0] != links.split("site.css")[0]
+    assert "site.css?v=4567" in second and build(second)[1] == second
+
+
 def test_figures_of_earlier_builds_are_deleted(tmp_path):
     (tmp_path / "_images").mkdir()
     for name in ("old.svg", "new.svg"):

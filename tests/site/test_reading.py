@@ -1,4 +1,4 @@
-"""What a reader does with the site: without scripts, with a search, with the archive, with the keyboard."""
+"""What a reader does with the site: without scripts, with the archive, with the keyboard."""
 
 import io
 import json
@@ -44,21 +44,6 @@ def test_formulas_need_no_script(page_without_scripts, address, name):
 def test_some_page_has_formulas(page_without_scripts, address):
     page_without_scripts.goto(f"{address}/book/softmax.html")
     assert page_without_scripts.locator(".katex").count() > 5
-
-
-@pytest.mark.parametrize("word", ["softmax", "query", "notation"])
-def test_search_finds(page, address, word):
-    page.goto(f"{address}/search.html?q={word}")
-    page.wait_for_selector("#search-results ul.search li")
-    assert page.locator("#search-results ul.search li").count() >= 1
-
-
-def test_search_opens_from_the_keyboard(page, address):
-    page.goto(f"{address}/book/intro.html")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("softmax")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#search-results ul.search li")
 
 
 def test_the_theme_can_be_changed_and_is_remembered(page, address):

@@ -27,10 +27,7 @@ def build(folder: Path, **environment: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def two_builds(tmp_path_factory, once):
-    """Build from the outputs that `make site` left, and from others: in another folder, time zone and language.
-
-    Not the site of `make site` itself: Sphinx drops a few words from the index of a search when it builds only what has changed.
-    """
+    """Build from the outputs that `make site` left, and from others: in another folder, time zone and language."""
     here, elsewhere = tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("elsewhere")
     shutil.copytree(ROOT / CACHE, here / CACHE)
     remember({chapter: Execution.again(chapter, once) for chapter in CHAPTERS}, elsewhere)
