@@ -20,8 +20,8 @@ DARK_BY_SYSTEM = '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" :
 REPAIRS = [
     # 1.5 MB that draws the icons which the icon fonts draw already.
     (re.compile(r"\s*<!-- So that users can add custom icons -->\s*<script[^>]*fontawesome\.js[^>]*></script>"), ""),
-    # Sphinx and the theme each write one; one is right.
-    (re.compile(r'\s*<meta name="viewport" content="width=device-width, initial-scale=1\.0" />'), ""),
+    # Sphinx, docutils and the theme each write one; one is enough.
+    (re.compile(r'\s*<meta name="viewport" content="width=device-width, initial-scale=1(?:\.0" /|"/)>'), ""),
     # An empty mode is a console warning; an empty theme is a white flash for a reader in dark mode.
     (re.compile(r'(dataset\.mode = localStorage\.getItem\("mode"\) \|\| )""'), r'\1"auto"'),
     (re.compile(r'(dataset\.theme = localStorage\.getItem\("theme"\) \|\| )""'), rf"\1{DARK_BY_SYSTEM}"),

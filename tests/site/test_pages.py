@@ -68,6 +68,10 @@ def test_the_page_says_what_it_is_about(visit):
     assert all(len(words or "") > 20 for words in visit.each("description").values())
 
 
+def test_the_head_says_nothing_twice(visit):
+    assert visit.each("said_twice") == dict.fromkeys(visit.seen, [])
+
+
 def test_the_theme_follows_the_system(visit):
     assert visit.each("theme") == {(width, theme): theme for width, theme in visit.seen}
 

@@ -25,6 +25,7 @@ LOOK = """() => ({
     })),
     description: document.querySelector('meta[name=description]')?.content,
     theme: document.documentElement.dataset.theme,
+    said_twice: ['title', 'meta[name=viewport]', 'meta[name=description]', 'link[rel=canonical]'].filter(each => document.head.querySelectorAll(each).length > 1),
     raw_tex: [...document.querySelectorAll('.bd-article :is(p, li, th, td, dd, h1, h2, h3)')]
         .filter(node => !node.querySelector('code')).map(node => node.innerText)
         .filter(text => /\\$\\S.*\\$|\\\\(begin|frac|sqrt|mathbb)\\b/.test(text)),
