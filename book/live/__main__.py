@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 
 from .kernels import IDLE, Kernels
 from .server import HOST, application
@@ -22,15 +22,16 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 async def serve(site: Path, port: int, idle: float) -> None:
     """Answer until a signal comes; then end every kernel."""
+    line = socket.create_server((HOST, port))
+    line.setblocking(False)
     ended = asyncio.Event()
     for number in ENDINGS:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     with TemporaryDirectory(prefix="book-live-") as folder:  # how to reach the kernels: nobody else may read it
         kernels = Kernels(cwd=BOOK, folder=Path(folder), idle=idle)
-        sockets = bind_sockets(port, HOST)
-        app = application(site, sockets[0].getsockname()[1], kernels)
+        app = application(site, line.getsockname()[1], kernels)
         server = HTTPServer(app)
-        server.add_sockets(sockets)
+        server.add_socket(line)
         click.echo(f"http://{HOST}:{app.settings['port']}/?token={app.settings['token']}")
         click.echo("Open this address in a browser of this machine: it is the book, and its cells can be changed and run.")
         click.echo("They run here, with your rights, so keep the address to yourself. Ctrl-C ends all of it.")

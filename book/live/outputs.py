@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
-from nbconvert.filters.ansi import ansi2html
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -59,11 +58,18 @@ class Shown:
         if self._left > 0:
             whole, text = text, text[: self._left]
             self._left -= len(whole)
-            yield {"kind": kind, "html": ansi2html(ONE_OF_256.sub(one_of_8, text))}
+            yield {"kind": kind, "html": terminal(text)}
             if self._left <= 0 and kind != "error":
                 yield {"kind": kind, "html": CUT}
         elif kind == "error":  # why it stopped is worth more than what it said
-            yield {"kind": kind, "html": ansi2html(ONE_OF_256.sub(one_of_8, text[-MOST_TEXT:]))}
+            yield {"kind": kind, "html": terminal(text[-MOST_TEXT:])}
+
+
+def terminal(text: str) -> str:
+    """Return text with a terminal's colours as HTML, in classes that the page has colours for."""
+    from nbconvert.filters.ansi import ansi2html  # takes as long to import as all the rest
+
+    return ansi2html(ONE_OF_256.sub(one_of_8, text))
 
 
 def one_of_8(code: re.Match) -> str:

@@ -18,10 +18,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
 from tornado.websocket import websocket_connect
 
 from book.live import kernels
-from book.live.server import ADDED
+from book.live.__main__ import main
+from book.live.server import ADDED, HOST, application
 from tests.site.site_layout import ROOT, WIDTHS, page_names
 from tests.site.test_pages import ALLOWED
 from tests.site.visits import LOOK, OPTIONS, SETTLED
@@ -34,7 +37,7 @@ SERVE = [sys.executable, "-m", "book.live"]
 OVER = re.compile("^(?!running$|waiting$)")
 # Everything that a reader sees of the text, but for what `make serve` adds or takes the place of.
 TEXT = """() => [...document.querySelector('.bd-article section').querySelectorAll('h1, h2, h3, p, pre, li, td, figcaption')]
-    .filter(node => !node.closest('.run-bar, .run-page') && node.checkVisibility()).map(node => [node.tagName, node.innerText])"""
+    .filter(node => !node.closest('.run-bar, .run-page') && node.checkVisibility()).map(node => [node.tagName, node.innerText, node.offsetHeight])"""
 
 # How letters lie in a field, and in the text below it.
 SAME = """frame => [frame.querySelector('textarea'), frame.querySelector('pre')].map(node => {
@@ -77,21 +80,30 @@ def server(site):
 
 
 @pytest.fixture(scope="module")
-def window(browser, server):
-    """A browser in which the address that was printed has been opened."""
+def opened(browser, server):
+    """One page for most of the tests: to load it costs more than what they do with it. The address came with the token."""
     address, token = server
     with contextlib.closing(browser.new_context(viewport={"width": WIDTHS["desk"], "height": 900})) as context:
-        page = context.new_page()
-        page.goto(f"{address}/?token={token}")
-        page.wait_for_url(f"{address}/book/intro.html")
-        page.close()
-        yield context
+        reader = Reader(context.new_page(), address)
+        reader.page.goto(f"{address}/{CHAPTER}.html?token={token}")
+        reader.page.wait_for_url(f"{address}/{CHAPTER}.html")
+        yield reader
 
 
 @pytest.fixture
-def reader(window, server):
-    with contextlib.closing(window.new_page()) as page:
-        yield Reader(page, server[0])
+def reader(opened):
+    """That page as it was loaded, but for the names that are defined; nothing has run since its first cell was changed."""
+    opened.write(0, "")
+    opened.button("Reset all")
+    opened.console.clear()
+    return opened
+
+
+@pytest.fixture
+def tab(opened):
+    """Another tab of that browser."""
+    with contextlib.closing(opened.page.context.new_page()) as page:
+        yield Reader(page, opened.address)
 
 
 class Reader:
@@ -148,14 +160,14 @@ def test_a_page_that_nobody_has_touched_shows_what_its_file_shows(reader, browse
     plain.goto(f"{address}/{CHAPTER}.html")
     texts = plain.evaluate(TEXT)
     plain.close()
-    assert len(texts) > 50 and reader.open().page.evaluate(TEXT) == texts
+    assert len(texts) > 50 and reader.page.evaluate(TEXT) == texts
     assert reader.page.locator(".run-page").count() == 0 and reader.cell(0).locator("button", has_text="Run").is_visible()
     assert (reader.console, reader.foreign) == ([], [])
 
 
 def test_all_cells_in_order_give_what_the_page_has(reader):
     """Text and pictures, in the figures with their captions."""
-    page = reader.open().page
+    page = reader.page
     printed = [each.inner_text() for each in page.locator(".run-cell .cell_output").all()]
     pictures = page.locator(".run-cell .cell_output img").count()
     reader.button("Run all")
@@ -183,7 +195,6 @@ def test_all_cells_in_order_give_what_the_page_has(reader):
 
 
 def test_a_changed_cell_runs_as_it_stands_keeps_its_colours_and_comes_back(reader):
-    reader.open()
     pre, printed = reader.cell(0).locator("pre").first, reader.shown(0)
     before = pre.inner_html()
     assert reader.run(0, "def twice(x):\n    return 2 * x  # so\n\ntwice(21)") == "42"
@@ -195,7 +206,7 @@ def test_a_changed_cell_runs_as_it_stands_keeps_its_colours_and_comes_back(reade
 
 def test_what_is_typed_shows_at_once_and_lines_are_indented(reader):
     """The letters that are typed lie on those that are seen, also at the end of a line that is too long for the page."""
-    field = reader.open().cell(0).locator("textarea")
+    field = reader.cell(0).locator("textarea")
     for code in (field.input_value(), "x = 1  # " + "far away " * 40 + "\n\t1"):
         field.fill(code)
         of_field, of_text = reader.cell(0).locator(".run-code").evaluate(SAME)
@@ -216,7 +227,7 @@ def test_what_is_typed_shows_at_once_and_lines_are_indented(reader):
 
 
 def test_an_error_has_its_name_its_line_and_the_colours_of_a_terminal(reader):
-    shown = reader.open().run(0, "def half(n):\n    return n / 0\n\nhalf(4)")
+    shown = reader.run(0, "def half(n):\n    return n / 0\n\nhalf(4)")
     assert "ZeroDivisionError: division by zero" in shown and "line 2, in half(n)" in shown and "----> 2     return n / 0" in shown
     assert reader.cell(0).locator(".ansi-red-fg", has_text="ZeroDivisionError").count() == 2
     reader.status.to_have_text("Cell 1 stopped: ZeroDivisionError: division by zero.")
@@ -225,7 +236,6 @@ def test_an_error_has_its_name_its_line_and_the_colours_of_a_terminal(reader):
 
 
 def test_cells_above_run_first_once_and_again_when_they_are_changed(reader):
-    reader.open()
     for number, code in enumerate(["log = ['a']", "log.append('b')", "print(*log)"]):
         reader.write(number, code)
     assert reader.run(2) == "a b"
@@ -235,7 +245,7 @@ def test_cells_above_run_first_once_and_again_when_they_are_changed(reader):
 
 
 def test_output_comes_while_a_cell_runs_which_can_be_interrupted_and_goes_on(reader):
-    reader.open().run(0, "kept = 7\nimport sys\nsys.stdout.flush_interval = 3600")  # as the chapters' style does
+    reader.run(0, "kept = 7\nimport sys\nsys.stdout.flush_interval = 3600")  # as the chapters' style does
     reader.write(1, "print('begun')\nwhile True: pass")
     reader.press(1)
     expect(reader.cell(1).locator(".run-output")).to_have_text("begun\n", timeout=1000 * ENOUGH)
@@ -248,7 +258,7 @@ def test_output_comes_while_a_cell_runs_which_can_be_interrupted_and_goes_on(rea
 
 
 def test_a_loop_that_prints_for_ever_is_cut_and_can_be_interrupted(reader):
-    reader.open().write(0, "while True: print('x' * 1000)")
+    reader.write(0, "while True: print('x' * 1000)")
     reader.press(0)
     expect(reader.cell(0).locator(".cell_output")).to_contain_text("there is more, which is not shown", timeout=1000 * ENOUGH)
     reader.button("Interrupt")
@@ -257,7 +267,7 @@ def test_a_loop_that_prints_for_ever_is_cut_and_can_be_interrupted(reader):
 
 
 def test_restart_forgets_names_and_ends_what_runs(reader):
-    reader.open().run(0, "name = 1")
+    reader.run(0, "name = 1")
     reader.write(1, "import time; time.sleep(1000)")
     reader.press(1)
     reader.state(1).to_have_text("running")
@@ -267,15 +277,18 @@ def test_restart_forgets_names_and_ends_what_runs(reader):
 
 
 def test_python_that_dies_is_told_and_starts_again(reader):
-    reader.open().run(0, "import os; os._exit(1)")
+    reader.run(0, "import os; os._exit(1)")
     reader.status.to_have_text(re.compile("^Cell 1 ended Python itself"))
     assert reader.run(0, "6 * 7") == "42"
 
 
-def test_two_tabs_share_no_names(reader):
-    reader.open().run(0, "name = 1")
-    with contextlib.closing(reader.page.context.new_page()) as page:
-        assert "NameError" in Reader(page, reader.address).open().run(0, "name")
+def test_two_tabs_share_no_names_and_one_that_is_left_takes_its_processes_along(reader, tab):
+    reader.run(0, "name = 1")
+    assert "NameError" in tab.open().run(0, "name")
+    ids = [int(tab.run(0, f"import os, subprocess\n{code}")) for code in ("os.getpid()", "subprocess.Popen(['sleep', '1000']).pid")]
+    assert all(psutil.pid_exists(each) for each in ids)
+    tab.page.goto("about:blank")
+    gone(ids)
     assert reader.run(1, "name") == "1"
 
 
@@ -283,17 +296,17 @@ def test_html_is_shown_and_its_scripts_are_not_run(reader):
     code = """from IPython.display import HTML, display
 display(HTML("<table><tr><td>cell</td></tr></table><img src=data:, onerror='document.title=1'><script>document.title = 2</script>"))
 display(HTML("<img src=http://127.0.0.1:9/x.png>"))"""
-    assert reader.open().run(0, code) == "cell"
+    assert reader.run(0, code) == "cell"
     assert reader.page.title() not in {"1", "2"} and reader.cell(0).locator(".cell_output td").count() == 1
     reader.page.wait_for_function("() => [...document.querySelectorAll('.run-output img')].every(image => image.complete)")
     assert len(reader.console) == 2 and all("Content Security Policy" in each for each in reader.console)
 
 
-@pytest.mark.parametrize("name", ["search", "book/map", "book/softmax"])
-def test_pages_work_under_the_rules_that_they_are_served_with(reader, name):
-    reader.open(name).page.wait_for_load_state()
-    assert (reader.console, reader.foreign) == ([], [])
-    assert (reader.page.locator(".run-bar").count() > 0) == (name == "book/softmax")
+@pytest.mark.parametrize("name", ["search", "book/softmax"])
+def test_pages_work_under_the_rules_that_they_are_served_with(tab, name):
+    tab.open(name).page.wait_for_load_state()
+    assert (tab.console, tab.foreign) == ([], [])
+    assert (tab.page.locator(".run-bar").count() > 0) == (name == "book/softmax")
 
 
 # --- where nothing is served by us ---
@@ -440,22 +453,26 @@ def test_no_path_leads_out_of_the_site(client, prefix, way):
 
 def test_a_link_does_not_lead_out_of_the_site_either(tmp_path):
     (tmp_path / "index.html").write_text("<head></head>a site")
-    (tmp_path / "out.txt").symlink_to(ROOT / "pyproject.toml")
-    (tmp_path / "out.html").symlink_to(ROOT / "pyproject.toml")
-    with serving("--site", str(tmp_path)) as (address, token, _), httpx.Client(base_url=address) as client:
-        client.get("/", params={"token": token})
-        assert client.get("/").text.endswith("a site")
-        assert client.get("/out.txt").status_code == client.get("/out.html").status_code == 403
+    for name in ("out.txt", "out.html"):
+        (tmp_path / name).symlink_to(ROOT / "pyproject.toml")
+
+    async def ask() -> list[int]:
+        (line,) = bind_sockets(0, HOST)
+        port = line.getsockname()[1]
+        app = application(tmp_path, port, kernels.Kernels(tmp_path, tmp_path))
+        server = HTTPServer(app)
+        server.add_sockets([line])
+        cookies = {app.settings["cookie"]: app.settings["secret"]}
+        async with httpx.AsyncClient(base_url=f"http://{HOST}:{port}", cookies=cookies) as client:
+            codes = [(await client.get(path)).status_code for path in ("/", "/out.txt", "/out.html")]
+        server.stop()
+        await server.close_all_connections()
+        return codes
+
+    assert alone(ask()) == [200, 403, 403]
 
 
 # --- what is left behind ---
-
-
-def test_a_page_that_is_left_takes_its_kernel_with_it(reader, server):
-    ids = [int(reader.open().run(0, "import os, subprocess; os.getpid()")), int(reader.run(1, "subprocess.Popen(['sleep', '1000']).pid"))]
-    assert all(psutil.pid_exists(each) for each in ids)
-    reader.open("book/map")
-    gone(ids)
 
 
 def gone(ids: list[int]) -> None:
@@ -465,7 +482,7 @@ def gone(ids: list[int]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_end_of_the_server_leaves_nothing(tmp_path, monkeypatch, number):
     """Also in the middle of a loop; where it is killed itself, its kernel notices. Nothing of it stays on the disk."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -481,12 +498,19 @@ def test_the_end_of_the_server_leaves_nothing(tmp_path, monkeypatch, number):
         gone([int(said["output"]["html"])])
 
 
-def test_a_page_that_runs_nothing_for_long_has_no_kernel(site):
-    with serving("--idle", "0.001") as (address, token, process), httpx.Client(base_url=address) as client:
-        client.get("/", params={"token": token})
-        heard = spoken(client, [{"run": "1"}], until="forgotten")
-        assert heard[-1] == {"forgotten": "idle"} and heard[-2]["done"]["status"] == "ok"
-        gone([each.pid for each in psutil.Process(process.pid).children()])
+def test_a_page_that_runs_nothing_for_long_has_no_kernel(tmp_path):
+    async def wait() -> list[dict]:
+        heard, over = [], asyncio.Event()
+        all_of_them = kernels.Kernels(tmp_path, tmp_path, idle=0.001)
+        line = kernels.Line(all_of_them, lambda **what: (heard.append(what), over.set() if "forgotten" in what else None))
+        line.run("import os; os.getpid()")
+        await asyncio.wait_for(over.wait(), ENOUGH)
+        await all_of_them.end()
+        return heard
+
+    shown, done, forgotten = alone(wait())
+    assert done["done"]["status"] == "ok" and forgotten == {"forgotten": "idle"}
+    gone([int(shown["output"]["html"])])
 
 
 def test_there_are_so_many_kernels_and_no_more(tmp_path):
@@ -504,11 +528,11 @@ def test_there_are_so_many_kernels_and_no_more(tmp_path):
 
 
 def test_no_site_yet_is_told(tmp_path):
-    done = subprocess.run([*SERVE, "--site", str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "") and "run `make site` first" in done.stderr
+    with pytest.raises(SystemExit, match="run `make site` first"):
+        main(["--site", str(tmp_path)], standalone_mode=False)
 
 
 def test_a_port_that_is_taken_is_told(server):
     port = server[0].rpartition(":")[2]
-    done = subprocess.run([*SERVE, "--port", port], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "") and f"Port {port} can't be had" in done.stderr and "PORT=" in done.stderr
+    with ThreadPoolExecutor(1) as pool, pytest.raises(SystemExit, match=f"^Port {port} can't be had .*PORT="):
+        pool.submit(main, ["--port", port], standalone_mode=False).result()
