@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 RUN := .venv/bin/python
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-.PHONY: course cost site release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller serving service hub proof attacks clean environment
+.PHONY: course cost site serve release grade lab lint lock quick test nightly peers fuzz soak bench map heads depth alignment blocks clock precision generation vision kinds after smaller serving service hub proof attacks clean environment
 
 course: cost environment release site
 	@echo "== a sample class"
@@ -37,6 +37,10 @@ _build/matrix.json: $(SOURCES) | environment
 site: release _build/matrix.json
 	@echo "== the book"
 	@$(RUN) book/extensions/build.py
+
+# The book with a button that runs its cells. PORT=8000 chooses the port.
+serve: environment
+	@$(RUN) -m book.live $(if $(PORT),--port $(PORT))
 
 grade: environment
 	@$(RUN) -m autograder grade

@@ -1,0 +1,1 @@
+"""The site with a button that runs its cells: `make serve`."""
