@@ -68,7 +68,7 @@ BODY = """\
 SKIPPED_TAGS = {"annotation", "script", "style", "svg", "nav", "noscript", "button"}
 SKIPPED_CLASSES = {
     *("headerlink", "section-number", "eqno", "katex-html", "katex-display"),
-    *("output", "hide", "c1", "downloads", "explorable-words", "matrix-legend", "course-map"),
+    *("output", "hide", "c1", "downloads", "explorable-words", "matrix-legend", "course-map", "run-page"),
 }
 CODE = {"highlight"}
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
