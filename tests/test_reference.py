@@ -37,7 +37,7 @@ SINGLE, CROSS, MULTI = names_of("single_head"), names_of("cross_attention"), nam
 SIMILARITY, FORWARD = names_of("similarity"), names_of("feed_forward")
 PLACES, ENCODER = names_of("positional_encoding"), names_of("encoder_layer")
 ROTARY, GROUPED, CACHE = names_of("rotary"), names_of("grouped_query"), names_of("kv_cache")
-HUNT, PATCHES = names_of("bug_hunt"), names_of("patches")
+HUNT, PATCHES, INT8 = names_of("bug_hunt"), names_of("patches"), names_of("int8")
 LONG = names_of("long_sequences")
 PLACES, ENCODER, CAPSTONE = names_of("positional_encoding"), names_of("encoder_layer"), names_of("capstone")
 
@@ -336,6 +336,41 @@ def test_patch_embedding_is_a_convolution_with_a_row_in_front(batch, channels, s
         images = torch.randn(batch, channels, grid[0] * size, grid[1] * size, dtype=torch.float64)
         tokens = torch.cat([class_token.expand(batch, 1, -1), theirs(images).flatten(2).mT], dim=1)
         expect(mine(images), tokens + PATCHES["stretch"](positions, (rows, columns), grid))
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIZES, SIZES, st.sampled_from([0.25, 0.5, 1.0]), st.integers(0, 2**32))
+def test_integers_are_those_of_torchs_own_rounding(rows, columns, share, seed):
+    """With a share of the scale too: then numbers are clipped. None lies near the middle of two integers, where torch, which multiplies by 1 / scale, may decide otherwise."""
+    generator = torch.Generator().manual_seed(seed)
+    tenths = torch.randint(1, 5, (rows, columns), generator=generator) * (1 - 2 * torch.randint(2, (rows, columns), generator=generator))
+    steps = torch.randint(-120, 121, (rows, columns), generator=generator) + tenths / 10
+    steps[:, 0] = 127
+    x = steps * torch.rand(rows, 1, generator=generator)
+    one, many = INT8["scale_of"](x) * share, INT8["row_scales"](x) * share
+    zeros = torch.zeros(rows, dtype=torch.int32)
+    theirs = torch.fake_quantize_per_channel_affine(x, many.flatten(), zeros, 0, -127, 127)
+    expect(INT8["dequantize"](INT8["quantize"](x, many), many), theirs)
+    for scale in (one, many):
+        moved = (INT8["dequantize"](INT8["quantize"](x, scale), scale) - x).abs()
+        bound = INT8["error_bound"](x, scale)
+        assert (moved <= bound * (1 + 1e-4)).all()
+        beyond = x.abs() > 127.5 * scale
+        expect(moved[beyond], bound[beyond])
+
+
+@settings(max_examples=80, deadline=None)
+@given(*[SIZES] * 4, DTYPES, st.booleans(), st.integers(0, 2**32))
+def test_int8_linear_is_a_linear_layer_of_what_was_rounded(batch, tokens, d_in, d_out, dtype, has_bias, seed):
+    torch.manual_seed(seed)
+    x, weight, bias = torch.randn(batch, tokens, d_in).to(dtype), torch.randn(d_out, d_in).to(dtype), torch.randn(d_out).to(dtype)
+    rounded = [INT8["dequantize"](INT8["quantize"](each, INT8["row_scales"](each)), INT8["row_scales"](each)) for each in (x, weight)]
+    module = INT8["Int8Linear"](weight, bias if has_bias else None)
+    expect(module(x), F.linear(*rounded, bias if has_bias else None))
+    # Half a step of each factor, and the product of both: no output is farther from the layer that was not rounded.
+    steps = [INT8["row_scales"](each) / 2 for each in (x, weight)]
+    most = steps[0] * weight.abs().sum(-1) + steps[1].T * x.abs().sum(-1, keepdim=True) + d_in * steps[0] * steps[1].T
+    assert ((F.linear(*rounded) - F.linear(x, weight)).abs() <= most * (1 + 1e-5) + 1e-6).all()
 
 
 @settings(max_examples=80, deadline=None)

@@ -222,12 +222,16 @@ class Callee:
         """
         return self.learner._ask("mutation_test", self, (Object(name),), {}, ask=ask)
 
+    def numbers(self) -> tuple:
+        """Return all tensors that a module would be saved as, in its own order, or what came in their place: a claim, as all that a worker says."""
+        return self.learner._ask("numbers", self, (), {})
+
     def saved(self, make: Callable[[], Callee]) -> Callee:
         """Return what `make` makes in a process that has been asked nothing before, with all the numbers of this module and nothing else of it.
 
         All other modules are gone then, but for in a notebook, which has one process. Raises `Wrong` where the numbers don't fit.
         """
-        numbers = self.learner._ask("numbers", self, (), {})
+        numbers = self.numbers()
         self.learner._ask("restart", self, (), {})
         other = make()
         if self.learner._ask("take", other, (numbers,), {}) is not True:
