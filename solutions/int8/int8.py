@@ -290,7 +290,7 @@ check("channels")
 # %% [markdown] tags=["hints"]
 # 1. One row of the weight is a thousand times larger than the others. Which outputs may notice?
 # 2. Only the output of that row. All other rows have scales of their own, and the same integers as without it.
-# 3. `row_scales(weight)` when the module is made. In `forward`, the scale of an output multiplies its column of the result.
+# 3. `row_scales`, asked about the matrix when the module is made. In `forward`, the scale of an output multiplies its column of the result.
 
 # %% check="bias" points=1
 check("bias")
